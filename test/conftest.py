@@ -1,0 +1,26 @@
+"""Settings shared by all tests: Hypothesis draws the same examples on every run and is not timed."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+settings.register_profile('fixed', derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    'search_for_more', deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=5000
+)
+settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'fixed'))
+
+
+@pytest.fixture(scope='session')
+def maps_folder() -> Path:
+    """The folder of MovingAI maps; tests that need it are skipped where it is not."""
+    beside = Path(__file__).resolve().parents[1].parent / 'shared' / 'maps' / 'movingai'
+    folder = Path(os.environ.get('TB_PLANNER_MAPS', beside))
+    if not folder.is_dir():
+        pytest.skip(f'no MovingAI maps at {folder}: set TB_PLANNER_MAPS to their folder')
+    return folder
