@@ -1,0 +1,288 @@
+"""Occupancy values to traversal costs: thresholds, unknown space, the robot's radius and a margin around obstacles.
+
+A cell's traversal cost t is 1 where the way is clear and grows with occupancy and with nearness to obstacles:
+
+    t = 1 + cost_travel_multiplier * p / 100
+
+where p is the larger of the cell's own occupancy and of what its distance d to the nearest obstacle gives: 100 at the
+robot's radius, falling to 0 at the inflation radius as the square of what is left of the way between the two. Cells no
+farther than the robot's radius from an obstacle are blocked (t = inf), since the robot's centre cannot be there.
+Distances are Euclidean, between cell centres.
+
+Unknown cells never inflate, not even where they are blocked: every mapped room is lined with unknown cells, and a
+margin around all of them would close its doors. Known obstacles do inflate into unknown cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import distance_transform_edt
+
+from tb_planner.grid import COST_STEPS, Cell
+
+UNKNOWN = -1
+OCCUPIED = 100
+MAX_REACH = 1024
+"""The largest inflation radius, in cells."""
+MAX_TRAVERSAL_COST = 1000.0
+"""The largest cost that rules may give to a free cell."""
+TILE = 256
+"""Costs are computed in tiles of this many cells a side: some milliseconds of work each, also on the largest map."""
+
+# 3 cells of 0.05 m are within a radius of 0.15 m, though 3 * 0.05 > 0.15 in floating point
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostRules:
+    """How occupancy becomes cost. A bad value raises ValueError with the value and its limit."""
+
+    resolution_m: float
+    """Side of a cell."""
+    lethal_threshold: int = 99
+    """Occupancy from which on a cell is an obstacle (1 to 100)."""
+    allow_unknown: bool = True
+    """Whether unknown cells may be crossed; if not they are blocked."""
+    unknown_cost: float = 1.0
+    """Traversal cost of unknown cells that may be crossed; 1 makes them as good as free."""
+    robot_radius_m: float = 0.0
+    """Cells no farther than this from an obstacle are blocked."""
+    inflation_radius_m: float = 0.0
+    """Where the soft margin ends; at least the robot's radius."""
+    cost_travel_multiplier: float = 2.0
+    """How much dearer an almost lethal cell is than a free one."""
+
+    def __post_init__(self) -> None:
+        _check_number('resolution_m', self.resolution_m, above=0.0)
+        if not isinstance(self.lethal_threshold, (int, np.integer)):
+            raise ValueError(f'lethal_threshold {self.lethal_threshold!r} is not a whole number')
+        _check_number('lethal_threshold', self.lethal_threshold, low=1, high=OCCUPIED)
+        if not isinstance(self.allow_unknown, (bool, np.bool_)):
+            raise ValueError(f'allow_unknown {self.allow_unknown!r} is neither True nor False')
+        _check_number('unknown_cost', self.unknown_cost, low=1.0, high=MAX_TRAVERSAL_COST)
+        _check_number('robot_radius_m', self.robot_radius_m, low=0.0)
+        _check_number('inflation_radius_m', self.inflation_radius_m, low=0.0)
+        _check_number('cost_travel_multiplier', self.cost_travel_multiplier, low=0.0, high=MAX_TRAVERSAL_COST - 1.0)
+        if self.inflation_radius_m < self.robot_radius_m:
+            raise ValueError(
+                f'inflation_radius_m {self.inflation_radius_m} is below robot_radius_m {self.robot_radius_m}'
+            )
+        if self.inflation_radius_m / self.resolution_m > MAX_REACH:
+            raise ValueError(
+                f'inflation_radius_m {self.inflation_radius_m} is more than {MAX_REACH} cells of {self.resolution_m} m'
+            )
+
+    @property
+    def reach(self) -> int:
+        """How many cells away, along a row or column, an obstacle can still be felt."""
+        return math.floor(self.inflation_radius_m / self.resolution_m + _ROUNDING)
+
+
+class Costmap:
+    """The occupancy of a map and the traversal costs that follow from it, kept in step patch by patch.
+
+    It is to be used by one thread at a time. What it returns are copies, fit to be handed to another thread; no single
+    step of the work is longer than a tile, so that other threads get their turn in between.
+    """
+
+    def __init__(self, occupancy: ArrayLike, rules: CostRules, *, tile: int = TILE) -> None:
+        if tile < 1:
+            raise ValueError(f'tile {tile} is below 1')
+        self.rules = rules
+        self._tile = tile
+        self._occupancy = _checked_occupancy(occupancy).copy()
+        self._costs = np.empty(self._occupancy.shape, np.float32)
+        self._cost_of_occupancy = _cost_of_occupancy(rules)
+        self._cost_of_square = _cost_of_square(rules)
+        for tile_box in _tiles(_Box(0, 0, self.width, self.height), tile):
+            self._compute(tile_box)
+
+    @property
+    def width(self) -> int:
+        return int(self._occupancy.shape[1])
+
+    @property
+    def height(self) -> int:
+        return int(self._occupancy.shape[0])
+
+    @property
+    def costs(self) -> NDArray[np.float32]:
+        """Traversal costs [y, x], inf where blocked: a read-only view that later updates write to."""
+        view = self._costs.view()
+        view.flags.writeable = False
+        return view
+
+    @property
+    def occupancy(self) -> NDArray[np.int8]:
+        """The occupancy behind the costs: a read-only view that later updates write to."""
+        view = self._occupancy.view()
+        view.flags.writeable = False
+        return view
+
+    def update(self, occupancy: ArrayLike, at: Cell | None = None) -> tuple[NDArray[np.float32], Cell]:
+        """Takes in a patch whose lowest corner is `at` (None: a whole map) and returns the costs that follow from it.
+
+        The result is a patch of costs and where it goes: the cells that differ from before, grown by the inflation
+        radius, and of size 0 if none differ. The work goes with that patch, not with the map.
+        """
+        patch = _checked_occupancy(occupancy)
+        box = self._box_of(patch, at)
+        changed = patch != self._occupancy[box.slices]
+        touched = _bounds(changed, box)
+        if touched is None:
+            return np.empty((0, 0), np.float32), (box.x0, box.y0)
+        self._occupancy[box.slices] = patch
+        grown = self._grow(touched)
+        for tile_box in _tiles(grown, self._tile):
+            if changed[box.part(self._grow(tile_box))].any():
+                self._compute(tile_box)
+        return self._costs[grown.slices].copy(), (grown.x0, grown.y0)
+
+    def _box_of(self, patch: NDArray[np.int8], at: Cell | None) -> _Box:
+        height, width = patch.shape
+        if at is None:
+            if patch.shape != self._occupancy.shape:
+                raise ValueError(f'map of {width} x {height} cells does not fit the {self.width} x {self.height} map')
+            return _Box(0, 0, width, height)
+        x, y = at
+        if not (0 <= x <= self.width - width and 0 <= y <= self.height - height):
+            raise ValueError(
+                f'patch of {width} x {height} cells at ({x}, {y}) is not inside the {self.width} x {self.height} map'
+            )
+        return _Box(x, y, x + width, y + height)
+
+    def _grow(self, box: _Box) -> _Box:
+        reach = self.rules.reach
+        return _Box(
+            max(box.x0 - reach, 0),
+            max(box.y0 - reach, 0),
+            min(box.x1 + reach, self.width),
+            min(box.y1 + reach, self.height),
+        )
+
+    def _compute(self, box: _Box) -> None:
+        """Sets the costs in `box` from the occupancy in and around it."""
+        # -1 is 255 as an unsigned byte: one table serves known and unknown cells
+        costs = self._cost_of_occupancy[self._occupancy[box.slices].view(np.uint8)]
+        if self.rules.reach > 0:
+            around = self._grow(box)
+            obstacles = self._occupancy[around.slices] >= self.rules.lethal_threshold
+            if obstacles.any():
+                squares = _squared_distances(obstacles)[around.part(box)]
+                np.minimum(squares, len(self._cost_of_square) - 1, out=squares)
+                np.maximum(costs, self._cost_of_square[squares], out=costs)
+        self._costs[box.slices] = costs
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Cells with x0 <= x < x1 and y0 <= y < y1."""
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        return slice(self.y0, self.y1), slice(self.x0, self.x1)
+
+    def part(self, other: _Box) -> tuple[slice, slice]:
+        """The cells of `other` as slices of an array that covers this box."""
+        return (
+            slice(max(other.y0 - self.y0, 0), max(other.y1 - self.y0, 0)),
+            slice(max(other.x0 - self.x0, 0), max(other.x1 - self.x0, 0)),
+        )
+
+
+def _tiles(box: _Box, side: int) -> Iterator[_Box]:
+    for y in range(box.y0, box.y1, side):
+        for x in range(box.x0, box.x1, side):
+            yield _Box(x, y, min(x + side, box.x1), min(y + side, box.y1))
+
+
+def _bounds(changed: NDArray[np.bool_], box: _Box) -> _Box | None:
+    """The smallest box around the cells that changed, or None."""
+    rows = np.flatnonzero(changed.any(axis=1))
+    if rows.size == 0:
+        return None
+    columns = np.flatnonzero(changed.any(axis=0))
+    return _Box(
+        box.x0 + int(columns[0]),
+        box.y0 + int(rows[0]),
+        box.x0 + int(columns[-1]) + 1,
+        box.y0 + int(rows[-1]) + 1,
+    )
+
+
+def _squared_distances(obstacles: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Squares of the distances to the nearest obstacle, in cells: whole numbers, so the same from any window."""
+    distances: NDArray[np.float64] = distance_transform_edt(~obstacles)
+    return np.rint(np.square(distances)).astype(np.int64)
+
+
+def _cost_of_occupancy(rules: CostRules) -> NDArray[np.float32]:
+    """Cost by occupancy as an unsigned byte: 0 to 100, and 255 for unknown."""
+    table = np.full(256, np.inf)
+    table[: rules.lethal_threshold] = _traversal_cost(np.arange(rules.lethal_threshold), rules)
+    if rules.allow_unknown:
+        table[UNKNOWN % 256] = rules.unknown_cost
+    return _quantised(table)
+
+
+def _cost_of_square(rules: CostRules) -> NDArray[np.float32]:
+    """Cost by the squared distance, in cells, to the nearest obstacle; the last entry stands for all beyond."""
+    inner = rules.robot_radius_m / rules.resolution_m + _ROUNDING
+    outer = rules.inflation_radius_m / rules.resolution_m + _ROUNDING
+    distances = np.sqrt(np.arange(math.floor(outer**2) + 2))
+    # with equal radii no cell lies between them, and any width will do
+    left = np.clip((outer - distances) / ((outer - inner) or 1.0), 0.0, 1.0)
+    table = _traversal_cost(OCCUPIED * left**2, rules)
+    table[distances <= inner] = np.inf
+    return _quantised(table)
+
+
+def _traversal_cost(occupancy: NDArray[np.generic], rules: CostRules) -> NDArray[np.float64]:
+    return 1.0 + rules.cost_travel_multiplier * np.asarray(occupancy, np.float64) / OCCUPIED
+
+
+def _quantised(costs: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Costs in the grid's own steps, so that what is shown here is what is searched there."""
+    return (np.rint(costs * COST_STEPS) / COST_STEPS).astype(np.float32)
+
+
+def _checked_occupancy(occupancy: ArrayLike) -> NDArray[np.int8]:
+    values = np.asarray(occupancy)
+    if values.ndim != 2:
+        raise ValueError(f'occupancy has {values.ndim} dimensions, not 2')
+    if values.size == 0:
+        raise ValueError(f'occupancy of {values.shape[1]} x {values.shape[0]} cells is empty')
+    if not np.issubdtype(values.dtype, np.integer):
+        raise ValueError(f'occupancy is of type {values.dtype}, not of whole numbers')
+    y, x = divmod(int(values.argmin()), values.shape[1])
+    if values[y, x] < UNKNOWN:
+        raise ValueError(f'occupancy {values[y, x]} at ({x}, {y}) is below {UNKNOWN}')
+    y, x = divmod(int(values.argmax()), values.shape[1])
+    if values[y, x] > OCCUPIED:
+        raise ValueError(f'occupancy {values[y, x]} at ({x}, {y}) is above {OCCUPIED}')
+    return np.ascontiguousarray(values, np.int8)
+
+
+def _check_number(
+    name: str, value: float, *, low: float = -math.inf, above: float = -math.inf, high: float = math.inf
+) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise ValueError(f'{name} {value!r} is not a number')
+    if not math.isfinite(value):
+        raise ValueError(f'{name} {value} is not finite')
+    if value < low:
+        raise ValueError(f'{name} {value} is below {low}')
+    if value <= above:
+        raise ValueError(f'{name} {value} is not above {above}')
+    if value > high:
+        raise ValueError(f'{name} {value} is above {high}')
