@@ -1,0 +1,133 @@
+"""Installs tb_planner and compiles its kernel.
+
+colcon evaluates this file and parses what it prints: importing it must neither print nor compile anything.
+"""
+
+import subprocess
+import sys
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
+
+NAME = 'tb_planner'
+COMPILED = ['kernel']  # the modules that Cython compiles
+OLDEST_CYTHON = (3, 0, 8)
+
+# gcc's own limits would leave some of the kernel's small functions as calls
+FLAGS = [
+    '-O2',
+    *('--param', 'max-inline-insns-single=2000'),
+    *('--param', 'inline-unit-growth=1000'),
+    *('--param', 'large-function-growth=10000'),
+    *('--param', 'inline-min-speedup=1'),
+]
+
+WARNING = """
+{bar}
+tb_planner: THE KERNEL IS NOT COMPILED and will run as plain Python, about a hundred times slower.
+Reason: {reason}
+Install a C compiler, Python's headers and Cython {oldest} or newer
+(Debian, Ubuntu: apt install build-essential python3-dev cython3), then install tb_planner again.
+{bar}
+"""
+
+
+class BuildKernel(build_ext):
+    """Compiles the kernel if Cython and a C compiler are there; else leaves it plain Python, and says so loudly."""
+
+    def run(self):
+        self.into_source = self.inplace or getattr(self, 'editable_mode', False)
+        if self.into_source and not self.force:
+            self.extensions = [extension for extension in self.extensions if self.is_outdated(extension)]
+        super().run()
+
+    def build_extensions(self):
+        try:
+            self.translate()
+            super().build_extensions()
+        except Exception as error:  # whatever keeps it from compiling, the plain files work
+            self.leave_plain(error)
+
+    def is_outdated(self, extension):
+        library = self.beside_source(extension)
+        newest = max(Path(path).stat().st_mtime for path in [*extension.sources, __file__])
+        return not library.exists() or library.stat().st_mtime < newest
+
+    def beside_source(self, extension):
+        return Path(NAME, Path(self.get_ext_fullpath(extension.name)).name)
+
+    def translate(self):
+        """Python to C, quietly and outside the source tree."""
+        import Cython
+        from Cython.Build import cythonize
+
+        version = tuple(int(part) for part in Cython.__version__.split('.')[:3] if part.isdigit())
+        if version < OLDEST_CYTHON:
+            raise RuntimeError(f'Cython {Cython.__version__} is too old')
+        translated = cythonize(self.extensions, build_dir=self.build_temp, quiet=True, force=self.force)
+        flags = self.accepted(FLAGS)
+        for extension, c_extension in zip(self.extensions, translated):
+            extension.sources = c_extension.sources
+            extension.depends = [__file__]
+            extension.extra_compile_args = flags
+
+    def accepted(self, flags):
+        """The flags if this compiler takes them without a word, else none."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, 'empty.c').write_text('int main(void) { return 0; }\n')
+            command = [*getattr(self.compiler, 'compiler_so', []), '-Werror', *flags, '-c', 'empty.c']
+            with suppress(OSError):
+                if subprocess.run(command, cwd=folder, capture_output=True).returncode == 0:
+                    return flags
+        return []
+
+    def leave_plain(self, reason):
+        for extension in self.extensions:  # an older library would hide the plain file
+            Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
+            if self.into_source:
+                self.beside_source(extension).unlink(missing_ok=True)
+        self.extensions = []
+        oldest = '.'.join(map(str, OLDEST_CYTHON))
+        warning = WARNING.format(bar='*' * 100, reason=reason, oldest=oldest)
+        warnings.warn(warning, stacklevel=1)
+        if not sys.stderr.isatty():  # pip before 26 hides what a build says
+            with suppress(OSError), open('/dev/tty', 'w') as terminal:
+                print(warning, file=terminal)
+
+
+setup(
+    name=NAME,
+    version='0.1.0',
+    description='Time-bounded best-first search on occupancy grids, for robots that must not wait for their planner',
+    license='Apache-2.0',
+    maintainer='tb_planner maintainers',
+    maintainer_email='maintainers@tb-planner.dev',
+    python_requires='>=3.10',
+    packages=find_packages(include=[NAME, f'{NAME}.*']),
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
+        (f'share/{NAME}', ['package.xml']),
+    ],
+    zip_safe=False,
+    ext_modules=[Extension(f'{NAME}.{name}', [f'{NAME}/{name}.py']) for name in COMPILED],
+    cmdclass={'build_ext': BuildKernel},
+    install_requires=['numpy', 'scipy', 'pyyaml', 'pillow'],
+    extras_require={
+        'test': [
+            'setuptools>=70.1,<80',  # colcon needs one before 80
+            'Cython>=3.0.8',
+            'colcon-ros',
+            'hypothesis',
+            'mypy~=2.4',
+            'pytest',
+            'ruff~=0.17.4',
+            'types-PyYAML',
+        ],
+        'benchmark': ['pyastar2d', 'scikit-image', 'tcod', 'tqdm', 'w9-pathfinding'],
+        'plot': ['matplotlib'],
+    },
+)
