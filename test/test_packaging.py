@@ -1,0 +1,127 @@
+"""The package as its users get it: from pip and from colcon, with a compiler and without one."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from tb_planner import kernel
+
+ROOT = Path(__file__).parents[1]
+MADE_HERE = shutil.ignore_patterns(
+    '.*', 'build', 'install', 'log', 'results', '*.egg-info', '__pycache__', '*.so', '*.c'
+)
+COLCON = Path(sysconfig.get_path('scripts'), 'colcon')
+
+WHICH_KERNEL = 'from tb_planner import kernel; print(kernel.COMPILED, kernel.__file__)'
+SOLVE = """
+import numpy as np
+from tb_planner import Grid, find_path
+print(find_path(Grid(np.zeros((9, 9), bool)), (0, 0), (8, 0)).cost)
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    return shutil.copytree(ROOT, tmp_path / 'source', ignore=MADE_HERE)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    folder = tmp_path / 'workspace'
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def no_cython(tmp_path):
+    """A folder that, on PYTHONPATH, hides an installed Cython."""
+    folder = tmp_path / 'no_cython'
+    folder.mkdir()
+    for name in ('Cython', 'cython'):
+        (folder / f'{name}.py').write_text('raise ImportError("hidden for this test")\n')
+    return folder
+
+
+def run(command, cwd, **environment):
+    """What the command says; away from the terminal, since setup.py's warning would be shown there, too."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def pip_install(source, target, **environment):
+    options = ['--verbose', '--no-build-isolation', '--no-deps', '--no-index', '--target', target]
+    return run([sys.executable, '-m', 'pip', 'install', *options, source], source, **environment)
+
+
+def test_kernel_is_compiled():
+    assert kernel.COMPILED, f'{kernel.__file__} is not compiled: make build says why'
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not importlib.util.find_spec('colcon_ros'), reason='colcon-ros is not installed')
+@pytest.mark.parametrize('options', [[], ['--symlink-install']], ids=['copied', 'symlinked'])
+def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace, options):
+    run([COLCON, 'build', '--paths', source, *options], workspace)
+
+    share = workspace / 'install/tb_planner/share'
+    assert (share / 'tb_planner/package.xml').exists()
+    assert (share / 'ament_index/resource_index/packages/tb_planner').exists()
+    # only the build type ament_python makes this; a fault in package.xml turns the package into a plain Python one
+    assert (share / 'tb_planner/hook/ament_prefix_path.sh').exists()
+
+    imported = run(['sh', '-c', f'. install/setup.sh && {sys.executable} -c "{WHICH_KERNEL}"'], workspace)
+    assert imported.startswith(f'True {workspace}')
+
+
+@pytest.mark.slow
+def test_pip_installs_a_compiled_kernel(source, workspace):
+    said = pip_install(source, workspace)
+    assert 'NOT COMPILED' not in said
+    assert run([sys.executable, '-c', WHICH_KERNEL], workspace).startswith(f'True {workspace}')
+
+
+def test_without_a_compiler_the_package_stays_plain_and_says_so(source, workspace):
+    said = pip_install(source, workspace, CC=shutil.which('false'))
+    assert 'THE KERNEL IS NOT COMPILED' in said
+    assert run([sys.executable, '-c', WHICH_KERNEL], workspace).startswith(f'False {workspace}')
+
+
+def test_without_cython_the_package_stays_plain_says_so_and_plans(source, workspace, no_cython):
+    said = pip_install(source, workspace, PYTHONPATH=no_cython)
+    assert 'THE KERNEL IS NOT COMPILED' in said
+    assert 'hidden for this test' in said
+    assert run([sys.executable, '-c', WHICH_KERNEL], workspace, PYTHONPATH=no_cython).startswith(f'False {workspace}')
+    assert run([sys.executable, '-c', SOLVE], workspace, PYTHONPATH=no_cython) == '8.0\n'
+
+
+def test_a_kernel_that_does_not_compile_leaves_no_old_library_in_its_place(source):
+    library = source / 'tb_planner' / f'kernel{sysconfig.get_config_var("EXT_SUFFIX")}'
+    library.touch()
+    os.utime(library, (0, 0))
+    said = run([sys.executable, 'setup.py', 'build_ext', '--inplace'], source, CC=shutil.which('false'))
+    assert 'THE KERNEL IS NOT COMPILED' in said
+    assert not library.exists()
+
+
+def test_version_is_the_same_everywhere():
+    version = ElementTree.parse(ROOT / 'package.xml').findtext('version')
+    # colcon parses what setup.py prints: nothing but what it was asked for
+    assert run([sys.executable, 'setup.py', '--version'], ROOT) == f'{version}\n'
+    assert re.search(r'\d+\.\d+\.\d+', (ROOT / 'CHANGELOG.rst').read_text())[0] == version
