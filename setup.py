@@ -28,7 +28,7 @@ FLAGS = [
 
 WARNING = """
 {bar}
-tb_planner: THE KERNEL IS NOT COMPILED and will run as plain Python, about a hundred times slower.
+tb_planner: THE KERNEL IS NOT COMPILED and will run as plain Python, many times slower.
 Reason: {reason}
 Install a C compiler, Python's headers and Cython {oldest} or newer
 (Debian, Ubuntu: apt install build-essential python3-dev cython3), then install tb_planner again.
