@@ -23,14 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import distance_transform_edt
 
-from tb_planner.grid import COST_STEPS, Cell
+from tb_planner.grid import COST_STEPS, MAX_COST, Cell
 
 UNKNOWN = -1
 OCCUPIED = 100
 MAX_REACH = 1024
 """The largest inflation radius, in cells."""
-MAX_TRAVERSAL_COST = 1000.0
-"""The largest cost that rules may give to a free cell."""
 TILE = 256
 """Costs are computed in tiles of this many cells a side: some milliseconds of work each, also on the largest map."""
 
@@ -64,10 +62,10 @@ class CostRules:
         _check_number('lethal_threshold', self.lethal_threshold, low=1, high=OCCUPIED)
         if not isinstance(self.allow_unknown, (bool, np.bool_)):
             raise ValueError(f'allow_unknown {self.allow_unknown!r} is neither True nor False')
-        _check_number('unknown_cost', self.unknown_cost, low=1.0, high=MAX_TRAVERSAL_COST)
+        _check_number('unknown_cost', self.unknown_cost, low=1.0, high=MAX_COST)
         _check_number('robot_radius_m', self.robot_radius_m, low=0.0)
         _check_number('inflation_radius_m', self.inflation_radius_m, low=0.0)
-        _check_number('cost_travel_multiplier', self.cost_travel_multiplier, low=0.0, high=MAX_TRAVERSAL_COST - 1.0)
+        _check_number('cost_travel_multiplier', self.cost_travel_multiplier, low=0.0, high=MAX_COST - 1)
         if self.inflation_radius_m < self.robot_radius_m:
             raise ValueError(
                 f'inflation_radius_m {self.inflation_radius_m} is below robot_radius_m {self.robot_radius_m}'

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from tb_planner.costmap import MAX_REACH, Costmap, CostRules
-from tb_planner.grid import COST_STEPS
+from tb_planner.grid import COST_STEPS, MAX_COST, Grid
 
 OCCUPANCY_VALUES = st.sampled_from([0, 0, 0, 0, -1, 100, 100, 99, 98, 50, 1])
 
@@ -74,6 +74,21 @@ def test_costs_follow_the_definition_cell_by_cell(occupancy, rules):
             assert (costs[y, x] * COST_STEPS).is_integer()
 
 
+@given(occupancies(), cost_rules())
+def test_a_grid_keeps_the_costs_as_they_are(occupancy, rules):
+    costs = Costmap(occupancy, rules).costs
+    assert np.array_equal(Grid(costs).costs, costs)
+
+
+def test_the_largest_costs_that_rules_allow_fit_a_grid():
+    rules = CostRules(
+        resolution_m=1.0, lethal_threshold=100, unknown_cost=MAX_COST, cost_travel_multiplier=MAX_COST - 1
+    )
+    costs = Costmap([[-1, 99, 0]], rules).costs
+    assert costs[0, 0] == MAX_COST
+    assert np.array_equal(Grid(costs).costs, costs)
+
+
 @given(occupancies(), cost_rules(), st.integers(1, 16))
 def test_costs_do_not_depend_on_the_size_of_the_tiles(occupancy, rules, tile):
     assert np.array_equal(Costmap(occupancy, rules, tile=tile).costs, Costmap(occupancy, rules).costs)
@@ -83,16 +98,15 @@ def test_costs_do_not_depend_on_the_size_of_the_tiles(occupancy, rules, tile):
 def test_updates_give_what_a_fresh_start_gives(data, occupancy, rules, tile):
     costmap = Costmap(occupancy, rules, tile=tile)
     present = occupancy.copy()
-    followed = costmap.costs.copy()
+    follower = Grid(costmap.costs)
     for _ in range(3):
         patch, at = data.draw(patches(*present.shape))
         height, width = patch.shape
         present[at[1] : at[1] + height, at[0] : at[0] + width] = patch
         costs, costs_at = costmap.update(patch, at=at)
-        height, width = costs.shape
-        followed[costs_at[1] : costs_at[1] + height, costs_at[0] : costs_at[0] + width] = costs
+        follower.update(costs, at=costs_at)
         assert np.array_equal(costmap.costs, Costmap(present, rules).costs)
-        assert np.array_equal(followed, costmap.costs)
+        assert np.array_equal(follower.costs, costmap.costs)
         assert np.array_equal(costmap.occupancy, present)
 
 
@@ -106,7 +120,7 @@ def patches(draw, height, width):
 def test_update_of_one_cell_returns_no_more_than_the_inflation_radius_around_it():
     rules = CostRules(resolution_m=0.1, robot_radius_m=0.2, inflation_radius_m=0.5)
     costmap = Costmap(np.zeros((400, 300), np.int8), rules)
-    costs, at = costmap.update(np.array([[100]], np.int8), at=(100, 200))
+    costs, at = costmap.update([[100]], at=(100, 200))
     assert at == (95, 195)
     assert costs.shape == (11, 11)
     assert np.isinf(costs[5, 3:8]).all()
@@ -233,12 +247,13 @@ def test_every_obstacle_beyond_the_edge_of_the_patch_is_seen():
         ({'lethal_threshold': True}, 'lethal_threshold True is not a number'),
         ({'allow_unknown': 'no'}, "allow_unknown 'no' is neither True nor False"),
         ({'unknown_cost': 0.5}, 'unknown_cost 0.5 is below 1.0'),
-        ({'unknown_cost': 1e6}, 'unknown_cost 1000000.0 is above 1000.0'),
+        ({'unknown_cost': 1e6}, f'unknown_cost 1000000.0 is above {MAX_COST}'),
         ({'robot_radius_m': -0.1}, 'robot_radius_m -0.1 is below 0.0'),
         ({'robot_radius_m': 0.3, 'inflation_radius_m': 0.2}, 'inflation_radius_m 0.2 is below robot_radius_m 0.3'),
         ({'inflation_radius_m': math.inf}, 'inflation_radius_m inf is not finite'),
         ({'inflation_radius_m': 2000.0}, f'inflation_radius_m 2000.0 is more than {MAX_REACH} cells of 1.0 m'),
         ({'cost_travel_multiplier': -1.0}, 'cost_travel_multiplier -1.0 is below 0.0'),
+        ({'cost_travel_multiplier': MAX_COST}, f'cost_travel_multiplier {MAX_COST} is above {MAX_COST - 1}'),
     ],
 )
 def test_rules_refuse_bad_values_with_value_and_limit(keywords, message):
