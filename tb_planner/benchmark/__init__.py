@@ -1,0 +1,1 @@
+"""Measurements: python -m tb_planner.benchmark --help."""
