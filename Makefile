@@ -29,7 +29,7 @@ $(VENV)/installed: setup.py pyproject.toml
 		{ echo 'No C compiler for the kernel: sudo apt install build-essential python3-dev'; exit 1; }
 	$(PYTHON) -m venv $(VENV) || \
 		{ echo 'No virtual environment: sudo apt install python3-venv'; exit 1; }
-	$(BIN)/pip install --quiet --editable '.[test]'
+	$(BIN)/pip install --quiet --use-pep517 --editable '.[test]'
 	@touch $@
 
 .PHONY: help build test lint format clean

@@ -17,9 +17,10 @@ NAME = 'tb_planner'
 COMPILED = ['kernel']  # the modules that Cython compiles
 OLDEST_CYTHON = (3, 0, 8)
 
-# gcc's own limits would leave some of the kernel's small functions as calls
+# gcc's own limits would leave some of the kernel's small functions as calls;
+# debugging symbols would double the time, and a debugger has the uncompiled file
 FLAGS = [
-    '-O2',
+    *('-O2', '-g0'),
     *('--param', 'max-inline-insns-single=2000'),
     *('--param', 'inline-unit-growth=1000'),
     *('--param', 'large-function-growth=10000'),
@@ -68,7 +69,13 @@ class BuildKernel(build_ext):
         version = tuple(int(part) for part in Cython.__version__.split('.')[:3] if part.isdigit())
         if version < OLDEST_CYTHON:
             raise RuntimeError(f'Cython {Cython.__version__} is too old')
-        translated = cythonize(self.extensions, build_dir=self.build_temp, quiet=True, force=self.force)
+        translated = cythonize(
+            self.extensions,
+            build_dir=self.build_temp,
+            force=self.force,
+            quiet=True,
+            compiler_directives={'show_performance_hints': False},
+        )
         flags = self.accepted(FLAGS)
         for extension, c_extension in zip(self.extensions, translated):
             extension.sources = c_extension.sources
