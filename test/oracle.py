@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Iterator, Optional
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -44,7 +45,7 @@ class Terrain:
             if math.isfinite(costs[y, x])
         }
 
-    def weight(self, u: Cell, v: Cell) -> Optional[int]:
+    def weight(self, u: Cell, v: Cell) -> int | None:
         """t(u) + t(v) if v is a successor of u, else None."""
         if u not in self.cost or v not in self.cost:
             return None
@@ -72,7 +73,7 @@ class Terrain:
     def length(self, cells: list[Cell]) -> float:
         """The cost of a path, inf if one of its steps is illegal."""
         straight = diagonal = 0
-        for u, v in zip(cells, cells[1:]):
+        for u, v in pairwise(cells):
             weight = self.weight(u, v)
             if weight is None or v not in self.around(u):
                 return math.inf
@@ -132,6 +133,7 @@ class Oracle:
         self.pathcost: dict[int, float] = {}
         self.h: dict[Cell, int] = {}
         self.g: dict[Cell, float] = {}
+        self.fell_since_start = False
         self.expansions = 0
         self.back_moves = 0
         self.initialize_search()
@@ -151,7 +153,7 @@ class Oracle:
 
     def path_cost(self, cells: list[Cell]) -> float:
         """The cost of a path in the metric's units."""
-        return sum(self.edge_cost(u, v) for u, v in zip(cells, cells[1:]))
+        return sum(self.edge_cost(u, v) for u, v in pairwise(cells))
 
     def f(self, s: Cell) -> float:
         """The evaluation function; infinite for a state that has no g-value yet."""
@@ -169,9 +171,15 @@ class Oracle:
         self.search[s] = self.searchnumber
 
     def initialize_search(self) -> None:
-        """InitializeSearch(); remembers pathcost of the search that ends, as StartNewSearch? of TBAA* does."""
+        """InitializeSearch(); remembers pathcost of the search that ends, as StartNewSearch? of TBAA* does.
+
+        If a cost has fallen, all h-values start again from H: what the search that ends has learned is no longer valid.
+        """
         if self.searchnumber:
             self.pathcost[self.searchnumber] = self.lowest_f()
+        if self.fell_since_start:
+            self.search.clear()
+        self.fell_since_start = False
         self.searchnumber += 1
         self.s_root = self.s_current
         self.heap: list[tuple[tuple[float, ...], Cell]] = []
@@ -198,7 +206,7 @@ class Oracle:
         self.key[s] = (self.f(s), *larger_g, -self.inserted)
         heapq.heappush(self.heap, (self.key[s], s))
 
-    def top(self) -> Optional[Cell]:
+    def top(self) -> Cell | None:
         """The state in Open to be expanded next."""
         while self.heap and self.key.get(self.heap[0][1]) != self.heap[0][0]:
             heapq.heappop(self.heap)
@@ -267,18 +275,11 @@ class Oracle:
         if not changes:
             return False
         self.changed_since_start = True
-        if any(after < prior for _, prior, after in changes):
-            self.forget()
+        self.fell_since_start |= any(after < prior for _, prior, after in changes)
         if not self.restart_search(changes):
             return False
         self.initialize_search()
         return True
-
-    def forget(self) -> None:
-        """Drop what was learned: a cost has fallen."""
-        if self.rules.learn_h:
-            self.search = {s: n for s, n in self.search.items() if n == self.searchnumber}
-            self.pathcost = {}
 
     def changed_edges(self, before: Terrain) -> Iterator[tuple[Edge, float, float]]:
         """Every edge whose cost is not what it was, with both costs."""
@@ -296,7 +297,7 @@ class Oracle:
         """RestartSearch?()."""
         if self.rules.restart in ('never', 'eager'):
             return self.rules.restart == 'eager'
-        walked = set(zip(self.route, self.route[1:])) | set(zip(self.route[1:], self.route))
+        walked = {edge for u, v in pairwise(self.route) for edge in ((u, v), (v, u))}
         if any(after > prior and edge in walked for edge, prior, after in changes):
             return True
         if self.rules.restart == 'path_cost_increased':
@@ -321,6 +322,10 @@ class Oracle:
             return False
         return self.path_cost(self.path) > self.g[self.path[-1]] or self.path_cost(self.route) == math.inf
 
+    def is_shorter_by_a_fall_let_pass(self) -> bool:
+        """The falls that did not matter while the search ran, tested again when the goal is found."""
+        return self.goal_found and any(self.could_be_shorter(edge) for edge in self.falls_let_pass)
+
     def search_interval(self) -> bool:
         """The search half of an interval; False if there is no path. Afterwards path may be empty: then the agent waits."""
         if self.goal_found:
@@ -329,9 +334,7 @@ class Oracle:
             if not self.changed_since_start or self.rules.restart == 'never':
                 return False
             self.initialize_search()
-        elif self.route_is_stale():
-            self.initialize_search()
-        elif self.goal_found and any(self.could_be_shorter(edge) for edge in self.falls_let_pass):
+        elif self.route_is_stale() or self.is_shorter_by_a_fall_let_pass():
             self.initialize_search()
         return True
 

@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 from oracle import EXACT, SIXTEENTHS, Oracle, Rules, Terrain
 
-from tb_planner import Grid, Status, TimeBoundedPlanner, Unknown, move_to_goal, rtba_star, tba_star, tbaa_star
+from tb_planner import ALGORITHMS, Grid, Status, TimeBoundedPlanner, Unknown, move_to_goal, rtba_star, tbaa_star
 
 ROWS = 'ABCDE'
 FIGURE_1 = ('D3', 'D4', 'E4')
 FIGURE_2 = ('C3', 'D3', 'D4', 'E4')
 UNIT = 2 * SIXTEENTHS * EXACT[0]
+RULES = {
+    'tba_star': Rules(ties='larger_g'),
+    'rtba_star': Rules(ties='larger_g', restart='path_cost_increased'),
+    'tbaa_star': Rules(ties='larger_g', restart='path_cost_increased', learn_h=True),
+}
 
 
 def cell(name):
@@ -33,14 +38,8 @@ def blocked(names):
 class OracleAgent:
     """The oracle, as the example looks at an agent."""
 
-    rules = {
-        'tba_star': Rules(ties='larger_g'),
-        'rtba_star': Rules(ties='larger_g', restart='path_cost_increased'),
-        'tbaa_star': Rules(ties='larger_g', restart='path_cost_increased', learn_h=True),
-    }
-
     def __init__(self, algorithm, known):
-        self.oracle = Oracle(Terrain(blocked(known), 4), cell('E3'), cell('E5'), self.rules[algorithm], k=2)
+        self.oracle = Oracle(Terrain(blocked(known), 4), cell('E3'), cell('E5'), RULES[algorithm], k=2)
 
     def search(self):
         assert self.oracle.search_interval()
@@ -64,11 +63,9 @@ class OracleAgent:
 class PlannerAgent:
     """The planner, as the example looks at an agent."""
 
-    algorithms = {'tba_star': tba_star, 'rtba_star': rtba_star, 'tbaa_star': tbaa_star}
-
     def __init__(self, algorithm, known):
         grid = Grid(blocked(known), neighbours=4)
-        chosen = self.algorithms[algorithm](ties='larger_g')
+        chosen = ALGORITHMS[algorithm](ties='larger_g')
         self.planner = TimeBoundedPlanner(grid, start=cell('E3'), goal=cell('E5'), algorithm=chosen, k=2)
 
     def search(self):

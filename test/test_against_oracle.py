@@ -1,0 +1,220 @@
+"""The planner against the pseudo-code in dicts and heapq, and its costs against SciPy's Dijkstra."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import EXACT, INTEGER, Oracle, Terrain, true_distance
+from strategies import (
+    LOOKAHEADS,
+    WEIGHTS,
+    Problem,
+    freed,
+    patched,
+    problems,
+    repainted,
+    restarting_algorithms,
+    static_algorithms,
+)
+
+from tb_planner import Status, TimeBoundedPlanner, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
+
+OPTIMAL = (tba_star(), tb_wa_star(1.0), rtba_star(), tbaa_star(), tba_star(ties='larger_g'), tba_star(reopen=True))
+
+
+def metric_of(values):
+    """Uniform maps are compared in exact numbers, graded ones in the whole numbers that the design page names."""
+    return EXACT if values.dtype == bool else INTEGER
+
+
+def check_plan(problem: Problem, algorithm, w: float) -> None:
+    """The plan is a legal path from start to goal of the cost it states, within w of optimal; or there is none."""
+    terrain = problem.terrain()
+    optimal = true_distance(terrain, problem.start, problem.goal)
+    plan = find_path(problem.grid(), problem.start, problem.goal, algorithm)
+    if optimal == math.inf:
+        assert plan.status is Status.NO_PATH
+        return
+    assert plan.status is Status.AT_GOAL
+    assert (plan.cells[0], plan.cells[-1]) == (problem.start, problem.goal)
+    assert terrain.length(list(plan.cells)) == pytest.approx(plan.cost, rel=1e-9)
+    assert optimal * (1 - 1e-9) <= plan.cost <= w * optimal * (1 + 1e-6)
+
+
+@settings(max_examples=1500)
+@given(problems(), st.sampled_from(OPTIMAL))
+def test_optimal_algorithms_find_the_costs_of_dijkstra(problem, algorithm):
+    check_plan(problem, algorithm, w=1.0)
+
+
+@settings(max_examples=1000)
+@given(problems(), st.sampled_from(WEIGHTS), st.booleans(), st.sampled_from(('lifo', 'larger_g')))
+def test_weighted_plans_cost_at_most_w_times_the_optimum(problem, w, reopen, ties):
+    check_plan(problem, tb_wa_star(w, reopen=reopen, ties=ties), w)
+
+
+@settings(max_examples=500)
+@given(problems(), st.booleans(), st.sampled_from(('lifo', 'larger_g')))
+def test_greedy_search_finds_a_path_whenever_there_is_one(problem, reopen, ties):
+    check_plan(problem, tb_gbfs(reopen=reopen, ties=ties), w=math.inf)
+
+
+class Pair:
+    """The planner and the oracle on the same problem, compared after every half of an interval."""
+
+    def __init__(self, problem: Problem, algorithm, rules, k: int) -> None:
+        self.problem, self.values = problem, problem.values
+        self.planner = TimeBoundedPlanner(problem.grid(), problem.start, problem.goal, algorithm, k)
+        metric = metric_of(problem.values)
+        self.oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, k, metric)
+
+    def arrived(self) -> bool:
+        assert self.planner.current_cell == self.oracle.s_current
+        return self.oracle.s_current == self.problem.goal
+
+    def interval(self) -> bool:
+        """One interval of both; False if there is no path."""
+        solvable = self.oracle.search_interval()
+        self.planner.search()
+        assert (self.planner.status is Status.NO_PATH) == (not solvable)
+        self.compare()
+        if solvable:
+            moved = self.oracle.move()
+            assert (self.planner.move() in (Status.MOVED, Status.AT_GOAL)) == moved
+            assert self.planner.current_cell == self.oracle.s_current
+        return solvable
+
+    def compare(self) -> None:
+        """What both know after a search."""
+        oracle, planner = self.oracle, self.planner
+        ys, xs = np.nonzero(planner.expanded)
+        assert set(zip(xs.tolist(), ys.tolist(), strict=True)) == oracle.is_closed
+        assert planner.expansions == oracle.expansions
+        assert planner.searches == oracle.searchnumber
+        assert planner.goal_found == oracle.goal_found
+        assert list(planner.path) == oracle.path
+        assert list(planner.route) == oracle.route
+        goal = {self.problem.goal}
+        assert {cell for cell, _, _ in planner.open_cells()} - goal == oracle.open_cells() - goal
+
+    def change(self, patch: np.ndarray, at: tuple[int, int]) -> None:
+        """The same patch for both; they must agree on whether to restart."""
+        self.values = patched(self.values, patch, at)
+        expected = self.oracle.observe(self.problem.terrain(self.values))
+        assert self.planner.observe(patch, at=at) == expected
+
+
+def run_static(problem, algorithm, rules, k) -> None:
+    pair = Pair(problem, algorithm, rules, k)
+    while not pair.arrived() and pair.interval():
+        pass
+
+
+@settings(max_examples=800)
+@given(problems(), static_algorithms(), st.sampled_from(LOOKAHEADS))
+def test_every_interval_on_a_static_map_is_that_of_the_oracle(problem, algorithm, k):
+    run_static(problem, *algorithm, k)
+
+
+@settings(max_examples=300)
+@given(problems(max_side=7), static_algorithms(), st.just(1))
+def test_states_are_expanded_in_the_order_of_the_oracle(problem, algorithm, k):
+    run_static(problem, *algorithm, k)
+
+
+@settings(max_examples=300)
+@given(problems(), static_algorithms(reopen=True))
+def test_closed_states_reopen_as_printed_if_asked_to(problem, algorithm):
+    algorithm, rules = algorithm
+    plan = find_path(problem.grid(), problem.start, problem.goal, algorithm)
+    oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, 1, metric_of(problem.values))
+    found = oracle.best_first_search(10**6)
+    assert (plan.status is Status.AT_GOAL) == found
+    assert plan.expansions == oracle.expansions
+    assert list(plan.cells) == (oracle.path if found else [])
+
+
+@settings(max_examples=800)
+@given(problems(), restarting_algorithms(), st.sampled_from(LOOKAHEADS), st.data())
+def test_every_interval_on_a_changing_map_is_that_of_the_oracle(problem, algorithm, k, data):
+    pair = Pair(problem, *algorithm, k)
+    every = data.draw(st.integers(1, 4))
+    for interval in range(200):
+        if interval % every == 0 and interval < 8 * every:
+            kept = (pair.oracle.s_current, problem.goal)
+            pair.change(*repainted(data.draw, pair.values, *kept))
+        if pair.arrived() or not pair.interval():
+            break
+
+
+@settings(max_examples=300)
+@given(problems(), st.sampled_from(OPTIMAL), st.lists(st.integers(1, 7), min_size=1, max_size=4), st.data())
+def test_a_search_interrupted_by_changes_ends_optimal_for_the_last_map(problem, algorithm, slices, data):
+    planner = TimeBoundedPlanner(problem.grid(), problem.start, problem.goal, algorithm, k=1)
+    values = problem.values
+    for expansions in slices:
+        planner.search(expansions)
+        patch, at = repainted(data.draw, values, problem.start, problem.goal)
+        values = patched(values, patch, at)
+        planner.observe(patch, at=at)
+    # a goal that moves away and back starts the last search, on the map as it is now
+    planner.new_goal(problem.start)
+    planner.new_goal(problem.goal)
+    planner.search(10**6)
+    optimal = true_distance(problem.terrain(values), problem.start, problem.goal)
+    if optimal == math.inf:
+        assert planner.status is Status.NO_PATH
+    elif problem.start != problem.goal:
+        assert problem.terrain(values).length(list(planner.path)) == pytest.approx(optimal, rel=1e-6)
+
+
+def noise(shape, density, seed):
+    return np.random.default_rng(seed).random(shape) < density
+
+
+def serpentine(side):
+    """Walls in every second row, with a gap at alternating ends: the longest way there is."""
+    blocked = np.zeros((side, side), dtype=bool)
+    blocked[1::2] = True
+    blocked[1::4, -1] = False
+    blocked[3::4, 0] = False
+    return blocked
+
+
+def hills(shape, seed):
+    """Costs from 1 to 4000, smooth in no way, and a few obstacles: f-values far apart."""
+    rng = np.random.default_rng(seed)
+    costs = np.exp(rng.uniform(0, math.log(4000), shape))
+    return np.where(rng.random(shape) < 0.1, np.inf, np.round(costs * 16) / 16).astype(np.float32)
+
+
+LARGER = {
+    'random': noise((60, 80), 0.3, 1),
+    'open': np.zeros((50, 90), dtype=bool),
+    'sparse': noise((90, 50), 0.1, 2),
+    'serpentine': serpentine(61),
+    'hills': hills((40, 50), 3),
+    'row': np.zeros((1, 400), dtype=bool),
+}
+
+
+@pytest.mark.parametrize('w', [1.0, 1.01, 3.0, 99.99])
+@pytest.mark.parametrize('ties', ['lifo', 'larger_g'])
+@pytest.mark.parametrize('name', LARGER)
+def test_larger_maps_are_searched_in_the_order_of_the_oracle(name, ties, w):
+    from strategies import Rules, weights_of
+
+    height, width = LARGER[name].shape
+    start, goal = (0, 0), (width - 1, height - 1)
+    problem = Problem(freed(LARGER[name], start, goal), 8, False, start, goal)
+    rules = Rules(*weights_of(w), 'lazy', False, False, ties)
+    pair = Pair(problem, tb_wa_star(w, ties=ties), rules, k=max(1, height * width // 23))
+    solvable = True
+    while solvable and not pair.oracle.goal_found:
+        solvable = pair.interval()
+    optimal = true_distance(problem.terrain(), start, goal)
+    assert solvable == (optimal < math.inf)
+    if solvable:
+        assert Terrain(problem.values).length(pair.oracle.path) <= w * optimal * (1 + 1e-6)

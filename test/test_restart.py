@@ -1,0 +1,599 @@
+"""RestartSearch?(): when a change of the map starts a new search, and what a new search may still know."""
+
+import math
+
+import numpy as np
+import pytest
+from oracle import EXACT, Oracle, Rules, Terrain, true_distance
+from strategies import COSTS, freed, patched
+
+from tb_planner import (
+    GoalBlocked,
+    Grid,
+    StartBlocked,
+    Status,
+    TimeBoundedPlanner,
+    rtba_star,
+    tb_gbfs,
+    tb_wa_star,
+    tba_star,
+    tbaa_star,
+)
+
+FAR = 10**6
+BLOCKED = np.array([[True]])
+FREE = np.array([[False]])
+
+
+def cost(value):
+    return np.array([[value]], dtype=np.float32)
+
+
+def open_field(height=5, width=9):
+    return np.zeros((height, width), dtype=bool)
+
+
+def planner_on(values, start, goal, algorithm, k=FAR, **options):
+    shape = {name: options.pop(name) for name in ('neighbours', 'corner_cutting') if name in options}
+    return TimeBoundedPlanner(Grid(values, **shape), start, goal, algorithm, k, **options)
+
+
+def walk(planner, limit=1000):
+    """Interval after interval, until the agent has arrived or there is no path."""
+    for _ in range(limit):
+        if planner.step() in (Status.AT_GOAL, Status.NO_PATH):
+            break
+    return planner.status
+
+
+# ------------------------------------------------------------------ each rule on its own
+
+
+def test_never_restarts_for_no_change():
+    planner = planner_on(open_field(), (0, 2), (8, 2), tba_star(restart='never'))
+    planner.step()
+    assert not planner.observe(BLOCKED, at=(4, 2))
+    assert not planner.observe(FREE, at=(4, 2))
+    assert planner.searches == 1
+
+
+def test_eager_restarts_for_every_change_and_for_changes_only():
+    planner = planner_on(open_field(), (0, 2), (8, 2), tba_star(restart='eager'))
+    planner.step()
+    assert planner.observe(BLOCKED, at=(0, 0))
+    assert not planner.observe(BLOCKED, at=(0, 0))
+    assert planner.observe(FREE, at=(0, 0))
+    assert planner.searches == 3
+
+
+@pytest.mark.parametrize('algorithm', [tba_star(), tb_wa_star(3.0), tb_gbfs(), rtba_star(), tbaa_star()])
+def test_a_blocked_cell_ahead_restarts_and_one_off_the_route_does_not(algorithm):
+    planner = planner_on(open_field(), (0, 2), (8, 2), algorithm)
+    planner.step()
+    ahead, off = planner.route[3], (0, 0)
+    assert not planner.observe(BLOCKED, at=off)
+    assert planner.observe(BLOCKED, at=ahead)
+    assert planner.searches == 2
+    assert walk(planner) is Status.AT_GOAL
+
+
+@pytest.mark.parametrize(('algorithm', 'restarts'), [(tba_star(), True), (rtba_star(), False), (tbaa_star(), False)])
+def test_a_gap_in_a_wall_restarts_a_lazy_search_only(algorithm, restarts):
+    blocked = open_field()
+    blocked[:4, 4] = True
+    planner = planner_on(blocked, (0, 0), (8, 0), algorithm)
+    planner.step()
+    assert planner.observe(FREE, at=(4, 0)) == restarts
+
+
+def test_a_large_weight_lets_a_small_gain_pass():
+    """w c' is not below what remains of the route, though c' is."""
+    blocked = open_field()
+    blocked[:4, 4] = True
+    planner = planner_on(blocked, (0, 3), (8, 3), tb_wa_star(3.0))
+    planner.step()
+    assert not planner.observe(FREE, at=(4, 3))
+
+
+def test_greedy_search_never_restarts_for_a_shorter_way():
+    blocked = open_field(9, 9)
+    blocked[:8, 4] = True
+    planner = planner_on(blocked, (3, 0), (5, 0), tb_gbfs())
+    planner.step()
+    assert not planner.observe(FREE, at=(4, 0))
+
+
+def test_the_rule_as_printed_looks_at_path_only():
+    """Algorithm 3: a cell on path that the agent has passed restarts the search; the whole-route rule lets it be."""
+    for restart, restarts in (('lazy_as_printed', True), ('lazy', False)):
+        planner = planner_on(open_field(1, 9), (0, 0), (8, 0), tba_star(restart=restart))
+        for _ in range(4):
+            planner.step()
+        assert planner.observe(BLOCKED, at=(1, 0)) == restarts
+
+
+# ------------------------------------------------------------------ the whole route, cell by cell
+
+
+def random_problem(rng, graded=False):
+    height, width = (int(n) for n in rng.integers(3, 9, 2))
+    blocked = rng.random((height, width)) < 0.25
+    values = np.where(blocked, np.inf, rng.choice(COSTS, (height, width))).astype(np.float32) if graded else blocked
+    start, goal = ((int(rng.integers(width)), int(rng.integers(height))) for _ in range(2))
+    shape = {'neighbours': int(rng.choice((4, 8))), 'corner_cutting': bool(rng.integers(2))}
+    return freed(values, start, goal), start, goal, shape
+
+
+class Replay:
+    """A run up to some interval that can be had again and again, to try one change after the other on it."""
+
+    def __init__(self, seed, algorithm, graded=False):
+        rng = np.random.default_rng(seed)
+        self.algorithm = algorithm
+        self.values, self.start, self.goal, self.shape = random_problem(rng, graded)
+        self.k, self.intervals = int(rng.choice((1, 2, 3, 5, FAR))), int(rng.integers(1, 8))
+
+    def planner(self):
+        planner = planner_on(self.values, self.start, self.goal, self.algorithm, self.k, **self.shape)
+        for _ in range(self.intervals):
+            planner.step()
+        return planner
+
+    def terrain(self, values=None):
+        return Terrain(self.values if values is None else values, **self.shape)
+
+    def cells(self, planner):
+        height, width = self.values.shape
+        kept = (planner.current_cell, self.goal)
+        return [(x, y) for y in range(height) for x in range(width) if (x, y) not in kept]
+
+    def is_over(self, planner):
+        return planner.status is Status.NO_PATH or planner.current_cell == self.goal
+
+
+@pytest.mark.parametrize('algorithm', [tba_star(), tb_wa_star(2.2), tb_gbfs(), rtba_star()], ids=lambda a: a.name)
+def test_blocking_a_cell_restarts_exactly_if_a_step_of_the_route_gets_illegal(algorithm):
+    on_the_way_back = outcomes = 0
+    for seed in range(60):
+        replay = Replay(seed, algorithm)
+        reference = replay.planner()
+        if replay.is_over(reference):
+            continue
+        for cell in replay.cells(reference):
+            if replay.values[cell[1], cell[0]]:
+                continue
+            planner = replay.planner()
+            route = list(planner.route)
+            closed = replay.terrain(patched(replay.values, BLOCKED, cell))
+            illegal = closed.length(route) == math.inf
+            assert planner.observe(BLOCKED, at=cell) == illegal, (seed, cell)
+            outcomes += illegal
+            on_the_way_back += illegal and planner.current_cell not in reference.path
+    assert outcomes > 50
+    assert on_the_way_back > 0 or algorithm.name == 'tb_gbfs', 'no agent was on its way back: choose other seeds'
+
+
+def matters(planner, terrain, cell):
+    """While the search runs a fallen cell matters if it or a cell one step from it is closed."""
+    return planner.goal_found or any(planner.expanded[y, x] for x, y in (cell, *terrain.succ(cell)))
+
+
+def could_shorten(planner, before, after, algorithm):
+    """w c' against what remains of the route, in exact numbers, over every edge that has become cheaper."""
+    oracle = Oracle(after, planner.current_cell, planner.goal, Rules(), 1, EXACT)
+    route = list(planner.route)
+    remaining = oracle.path_cost(route) + oracle.distance(route[-1], planner.goal)
+    oracle.terrain = after
+    ways = [
+        oracle.distance(planner.current_cell, u) + new + oracle.distance(v, planner.goal)
+        for (u, v), old, new in oracle.changed_edges(before)
+        if new < old
+    ]
+    return bool(ways) and algorithm.w_h * min(ways) < algorithm.w_g * remaining
+
+
+@pytest.mark.parametrize('graded', [False, True], ids=['uniform', 'graded'])
+@pytest.mark.parametrize('algorithm', [tba_star(), tb_wa_star(1.4), tb_gbfs()], ids=lambda a: a.name)
+def test_a_cheaper_cell_restarts_exactly_if_a_way_through_it_could_be_shorter(algorithm, graded):
+    restarts = passes = 0
+    new = cost(1) if graded else FREE
+    for seed in range(100, 180):
+        replay = Replay(seed, algorithm, graded)
+        reference = replay.planner()
+        if replay.is_over(reference):
+            continue
+        before = replay.terrain()
+        for cell in replay.cells(reference):
+            after = replay.terrain(patched(replay.values, new, cell))
+            if before.cost.get(cell) == after.cost[cell]:
+                continue
+            planner = replay.planner()
+            expected = matters(planner, after, cell) and could_shorten(planner, before, after, algorithm)
+            assert planner.observe(new, at=cell) == expected, (seed, cell)
+            restarts, passes = restarts + expected, passes + (not expected)
+    assert passes > 50
+    assert restarts > 20 or algorithm.w_g == 0
+
+
+def test_a_fall_next_to_no_closed_state_is_left_to_the_search():
+    """The far end of a wall opens while the search is still near the start: it will meet the gap by itself."""
+    blocked = open_field(9, 15)
+    blocked[1:8, 10] = True
+    planner = planner_on(blocked, (0, 4), (14, 4), tba_star(), k=4)
+    planner.step()
+    assert not planner.goal_found
+    assert not planner.expanded[:, 9:].any()
+    assert not planner.observe(FREE, at=(10, 4))
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.searches == 1
+
+
+def test_falls_let_pass_are_tested_again_when_the_goal_is_found():
+    """Once the goal is found its path may be longer than a way through a cell that has become cheaper on the way."""
+    tested = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        values, start, goal, shape = random_problem(rng)
+        terrain = Terrain(values, **shape)
+        if true_distance(terrain, start, goal) in (0, math.inf):
+            continue
+        planner = planner_on(values, start, goal, tba_star(), k=int(rng.integers(1, 6)), **shape)
+        let_pass = []
+        while planner.current_cell != goal:
+            searches = planner.searches
+            planner.search()
+            if planner.status is Status.NO_PATH:
+                break
+            if planner.goal_found:
+                now = Terrain(values, **shape)
+                for before, cell in let_pass:
+                    assert not could_shorten(planner, before, before_to(before, values, cell, shape), tba_star())
+                assert now.length(list(planner.route)) < math.inf
+                tested += bool(let_pass)
+                break
+            if planner.searches != searches:
+                let_pass = []
+            planner.move()
+            y, x = rng.integers(values.shape[0]), rng.integers(values.shape[1])
+            if values[y, x]:
+                opened = patched(values, FREE, (int(x), int(y)))
+                if planner.observe(FREE, at=(int(x), int(y))):
+                    let_pass = []
+                else:
+                    let_pass.append((Terrain(values, **shape), (int(x), int(y))))
+                values = opened
+    assert tested > 20
+
+
+def before_to(before, values, cell, shape):
+    """The map of before with only this cell as it is now; other edges are as they were."""
+    blocked = np.array([[(x, y) not in before.cost for x in range(before.width)] for y in range(before.height)])
+    blocked[cell[1], cell[0]] = values[cell[1], cell[0]]
+    return Terrain(blocked, **shape)
+
+
+def test_a_later_search_that_returns_to_a_cut_branch_starts_over_instead_of_walking_into_it():
+    """Blocked cells off the route are let pass; when the path later runs through one the agent waits, and lives."""
+    restarted = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        values, start, goal, shape = random_problem(rng)
+        planner = planner_on(values, start, goal, tba_star(), k=int(rng.integers(1, 4)), **shape)
+        for _ in range(60):
+            if planner.current_cell == goal or planner.status is Status.NO_PATH:
+                break
+            searches = planner.searches
+            planner.search()
+            assert Terrain(values, **shape).length(list(planner.route)) < math.inf
+            restarted += planner.searches - searches
+            planner.move()
+            x, y = int(rng.integers(values.shape[1])), int(rng.integers(values.shape[0]))
+            if (x, y) not in (planner.current_cell, goal) and rng.random() < 0.5:
+                values = patched(values, BLOCKED, (x, y))
+                planner.observe(BLOCKED, at=(x, y))
+    assert restarted > 10
+
+
+# ------------------------------------------------------------------ min_improvement
+
+
+def graded_field():
+    return np.full((3, 21), 2.0, dtype=np.float32)
+
+
+@pytest.mark.parametrize(('min_improvement', 'restarts'), [(0.0, True), (0.5, False)])
+def test_a_small_rise_on_the_route_restarts_only_if_it_matters(min_improvement, restarts):
+    planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=min_improvement)
+    planner.step()
+    assert planner.observe(cost(2.5), at=(10, 1)) == restarts
+
+
+@pytest.mark.parametrize('min_improvement', [0.0, 0.5, 100.0])
+def test_a_blocked_route_restarts_whatever_the_improvement_asked_for(min_improvement):
+    planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=min_improvement)
+    planner.step()
+    assert planner.observe(cost(np.inf), at=(10, 1))
+
+
+@pytest.mark.parametrize(('min_improvement', 'restarts'), [(0.0, True), (0.9, False)])
+def test_a_shorter_way_must_be_shorter_by_the_improvement_asked_for(min_improvement, restarts):
+    blocked = open_field(3, 9)
+    blocked[0:2, 4] = True
+    planner = planner_on(blocked, (0, 0), (8, 0), tba_star(), min_improvement=min_improvement)
+    planner.step()
+    assert planner.observe(FREE, at=(4, 0)) == restarts
+
+
+def test_a_flickering_cell_does_not_make_the_agent_dither():
+    planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=0.1)
+    planner.step()
+    for value in (2.25, 2.0) * 20:
+        assert not planner.observe(cost(value), at=(10, 1))
+    assert planner.searches == 1
+
+
+def test_small_rises_that_add_up_restart_in_the_end():
+    planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=0.1)
+    planner.step()
+    risen = [planner.observe(cost(2.0 + step / 2), at=(10, 1)) for step in range(1, 20)]
+    assert any(risen)
+    assert not risen[0]
+
+
+# ------------------------------------------------------------------ "no path" is said of the present map
+
+
+@pytest.mark.parametrize('restart', ['eager', 'lazy', 'path_cost_increased'])
+@pytest.mark.parametrize('k', [1, 3, 7, FAR])
+def test_no_path_is_never_said_of_a_map_that_has_opened_meanwhile(restart, k):
+    blocked = open_field(7, 9)
+    blocked[:, 4] = True
+    opened = blocked.copy()
+    opened[0, 4] = False
+    for intervals in range(0, 40):
+        planner = planner_on(blocked, (0, 3), (8, 3), tba_star(restart=restart), k)
+        said = [planner.step() for _ in range(intervals)]
+        planner.observe(opened)
+        assert walk(planner) is Status.AT_GOAL
+        if Status.NO_PATH in said:
+            break
+    else:
+        pytest.fail('the search never came to its end')
+
+
+# ------------------------------------------------------------------ learned h-values
+
+
+@pytest.mark.parametrize('algorithm', [rtba_star(), tbaa_star()], ids=lambda a: a.name)
+def test_a_search_on_the_map_it_began_on_ends_optimal_whatever_was_learned_before(algorithm):
+    """Rises, falls and new goals: learned h-values that were kept too long would overestimate."""
+    found = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        values, start, goal, shape = random_problem(rng, graded=bool(rng.integers(2)))
+        planner = planner_on(values, start, goal, algorithm, k=int(rng.choice((1, 3, 10))), **shape)
+        began_on = {planner.searches: values}
+        for _ in range(40):
+            planner.step()
+            began_on.setdefault(planner.searches, values)
+            if planner.status is Status.NO_PATH or planner.current_cell == planner.goal or rng.random() < 0.05:
+                goal = planner.current_cell
+                while goal == planner.current_cell or not np.isfinite(1.0 if values.dtype == bool else values[goal[1], goal[0]]) or (
+                    values.dtype == bool and values[goal[1], goal[0]]
+                ):
+                    goal = int(rng.integers(values.shape[1])), int(rng.integers(values.shape[0]))
+                planner.new_goal(goal)
+                began_on.setdefault(planner.searches, values)
+            elif planner.goal_found and began_on[planner.searches] is values:
+                length = Terrain(values, **shape).length(list(planner.path))
+                optimal = true_distance(Terrain(values, **shape), planner.path[0], planner.goal)
+                assert length == pytest.approx(optimal, rel=1e-6), seed
+                found += 1
+            if rng.random() < 0.3:
+                x, y = int(rng.integers(values.shape[1])), int(rng.integers(values.shape[0]))
+                if (x, y) not in (planner.current_cell, planner.goal):
+                    patch = rng.random((1, 1)) < 0.6
+                    if values.dtype != bool:
+                        patch = np.where(patch, rng.choice(COSTS, (1, 1)), np.inf).astype(np.float32)
+                    new = patched(values, patch, (x, y))
+                    planner.observe(patch, at=(x, y))
+                    if not np.array_equal(new, values):
+                        values = new
+                        began_on.setdefault(planner.searches, values)
+    assert found > 200
+
+
+def expansions_of_a_second_search(algorithm, change=None):
+    """A search in a cul-de-sac, a rise on its path, and how much work the next search to the same goal is."""
+    blocked = open_field(21, 21)
+    blocked[3:18, 16] = True
+    blocked[3, 4:16] = blocked[17, 4:16] = True
+    values = np.where(blocked, np.inf, 1.0).astype(np.float32)
+    planner = planner_on(values, (10, 10), (20, 10), algorithm)
+    planner.step()
+    if change is not None:
+        change(planner)
+    before = planner.expansions
+    assert planner.observe(cost(np.inf), at=planner.route[2])
+    planner.step()
+    return planner.expansions - before
+
+
+def test_learned_h_values_save_expansions_and_a_fall_anywhere_forgets_them():
+    def fall(planner):
+        # the corner's cost falls off the route, so that nothing restarts
+        assert not planner.observe(cost(1.0), at=(0, 0))
+
+    def rise_then_fall(planner):
+        planner.observe(cost(3.0), at=(0, 0))
+        fall(planner)
+
+    plain = expansions_of_a_second_search(rtba_star())
+    assert expansions_of_a_second_search(tbaa_star()) < plain
+    assert expansions_of_a_second_search(tbaa_star(), rise_then_fall) == plain
+
+
+def test_a_new_goal_forgets_what_was_learned():
+    blocked = open_field(21, 21)
+    blocked[3:18, 16] = True
+    blocked[3, 4:16] = blocked[17, 4:16] = True
+    worked = []
+    for algorithm in (rtba_star(), tbaa_star()):
+        planner = planner_on(blocked, (10, 10), (20, 10), algorithm)
+        planner.step()
+        before = planner.expansions
+        planner.new_goal((20, 0))
+        planner.step()
+        worked.append(planner.expansions - before)
+    assert worked[0] == worked[1]
+
+
+# ------------------------------------------------------------------ blocked start and goal
+
+
+def island():
+    """A blocked disc of radius 3 around (10, 10)."""
+    y, x = np.mgrid[:21, :21]
+    return (x - 10) ** 2 + (y - 10) ** 2 <= 9
+
+
+def test_a_blocked_start_is_left_through_the_nearest_free_cell_within_the_tolerance():
+    with pytest.raises(StartBlocked, match=r'\(10, 12\)'):
+        planner_on(island(), (10, 12), (0, 0), tba_star())
+    with pytest.raises(StartBlocked, match=r'\(10, 12\)'):
+        planner_on(island(), (10, 12), (0, 0), tba_star(), start_tolerance=1)
+    planner = planner_on(island(), (10, 12), (0, 0), tba_star(), start_tolerance=2)
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.current_cell == (0, 0)
+
+
+def test_a_blocked_goal_is_replaced_by_the_nearest_free_cell_within_the_tolerance():
+    with pytest.raises(GoalBlocked, match=r'\(10, 12\)'):
+        planner_on(island(), (0, 0), (10, 12), tba_star())
+    with pytest.raises(GoalBlocked, match=r'\(10, 12\)'):
+        planner_on(island(), (0, 0), (10, 12), tba_star(), goal_tolerance=1)
+    planner = planner_on(island(), (0, 0), (10, 12), tba_star(), goal_tolerance=2)
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.current_cell == (10, 14)
+
+
+def test_a_map_that_frees_the_goal_sends_the_agent_to_it():
+    planner = planner_on(island(), (0, 0), (10, 12), tba_star(), goal_tolerance=2)
+    planner.step()
+    planner.observe(np.zeros((21, 21), dtype=bool))
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.current_cell == (10, 12)
+
+
+@pytest.mark.parametrize('algorithm', [tba_star(), rtba_star(), tbaa_star()], ids=lambda a: a.name)
+def test_a_goal_that_is_blocked_and_freed_on_the_way_is_reached(algorithm):
+    planner = planner_on(open_field(), (0, 2), (8, 2), algorithm, k=3)
+    planner.step()
+    planner.observe(BLOCKED, at=(8, 2))
+    for _ in range(30):
+        assert planner.step() is not Status.AT_GOAL
+    planner.observe(FREE, at=(8, 2))
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.current_cell == (8, 2)
+
+
+@pytest.mark.parametrize('algorithm', [tba_star(), rtba_star(), tbaa_star()], ids=lambda a: a.name)
+def test_an_agent_whose_cell_gets_blocked_goes_on_when_it_is_freed(algorithm):
+    planner = planner_on(open_field(), (0, 2), (8, 2), algorithm, k=3)
+    planner.step()
+    here = planner.current_cell
+    planner.observe(BLOCKED, at=here)
+    for _ in range(5):
+        planner.step()
+    planner.observe(FREE, at=here)
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.current_cell == (8, 2)
+
+
+# ------------------------------------------------------------------ where the agent really is, and new goals
+
+
+def test_advance_along_the_route_keeps_the_search_and_elsewhere_restarts_it():
+    planner = planner_on(open_field(), (0, 2), (8, 2), tba_star())
+    planner.step()
+    ahead = planner.route[2]
+    planner.advance(ahead)
+    assert (planner.current_cell, planner.searches) == (ahead, 1)
+    assert planner.route[0] == ahead
+    planner.advance((0, 0))
+    assert (planner.current_cell, planner.searches) == ((0, 0), 2)
+    assert walk(planner) is Status.AT_GOAL
+
+
+def test_advance_on_the_way_back_keeps_the_search():
+    for seed in range(200):
+        replay = Replay(seed, tba_star())
+        planner = replay.planner()
+        planner.search()
+        route = list(planner.route)
+        if planner.status is not Status.NO_PATH and planner.current_cell not in planner.path and len(route) > 2:
+            planner.advance(route[1])
+            assert (planner.current_cell, planner.searches) == (route[1], 1)
+            assert list(planner.route) == route[1:]
+            assert walk(planner) is Status.AT_GOAL
+            return
+    pytest.fail('no agent was on its way back: choose other seeds')
+
+
+def test_a_new_goal_starts_a_search_from_where_the_agent_is():
+    planner = planner_on(open_field(), (0, 2), (8, 2), tba_star(), k=4)
+    planner.step()
+    planner.new_goal((8, 4))
+    assert planner.goal == (8, 4)
+    assert planner.searches == 2
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.current_cell == (8, 4)
+    planner.new_goal((0, 0))
+    assert walk(planner) is Status.AT_GOAL
+    assert planner.current_cell == (0, 0)
+
+
+def test_a_clean_search_starts_every_so_many_intervals_on_a_map_that_has_changed():
+    planner = planner_on(open_field(5, 40), (0, 2), (39, 2), tba_star(), clean_search_every=5)
+    planner.step()
+    planner.observe(BLOCKED, at=(0, 0))
+    for _ in range(20):
+        planner.step()
+    assert planner.searches > 1
+    assert walk(planner) is Status.AT_GOAL
+
+
+# ------------------------------------------------------------------ search numbers come round
+
+
+@pytest.mark.parametrize('algorithm', [tba_star(), tba_star(ties='larger_g'), tbaa_star()], ids=['lifo', 'heap', 'learn'])
+def test_search_numbers_that_come_round_leave_no_trace(algorithm):
+    """70,000 restarts are more than a 16-bit search number can tell apart."""
+    rng = np.random.default_rng(7)
+    blocked = rng.random((6, 6)) < 0.2
+    blocked[0, 0] = blocked[5, 5] = blocked[0, 5] = blocked[5, 0] = False
+    planner = planner_on(blocked, (0, 0), (5, 5), algorithm, k=5)
+    corners = [(5, 0), (0, 5), (5, 5)]
+    searches = planner.searches
+    while planner.searches < 70_000:
+        planner.new_goal(corners[planner.searches % 3])
+        if planner.searches % 7 == 0:
+            planner.search()
+        if planner.searches % 1009 == 0 or planner.searches in range(65_530, 65_560):
+            planner.search(FAR)
+            optimal = true_distance(Terrain(blocked), (0, 0), planner.goal)
+            if optimal < math.inf:
+                assert Terrain(blocked).length(list(planner.path)) == pytest.approx(optimal)
+            else:
+                assert planner.status is Status.NO_PATH
+    assert planner.searches - searches >= 69_999
+
+
+def test_restarts_by_changes_go_on_past_the_last_search_number():
+    planner = planner_on(open_field(4, 4), (0, 0), (3, 3), tbaa_star(), k=3)
+    for restart in range(70_000):
+        planner.search()
+        planner.observe(FREE if restart % 2 else BLOCKED, at=(1, 1))
+    planner.observe(FREE, at=(1, 1))
+    planner.advance((0, 0))
+    assert walk(planner) is Status.AT_GOAL

@@ -1,0 +1,50 @@
+"""Optimal lengths of MovingAI's .scen files, problem by problem. They hold for corners that may not be cut.
+
+By default a fixed sample of every file; all of the 150,000 problems with TB_PLANNER_ALL_PROBLEMS=1.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+from tb_planner import Grid, Status, find_path, tba_star
+from tb_planner.maps import read_map, read_problems
+
+SAMPLE = 40
+ALL = os.environ.get('TB_PLANNER_ALL_PROBLEMS', '0') not in ('', '0')
+
+
+def sample(problems, seed):
+    """All of them, or SAMPLE drawn with a fixed seed."""
+    if ALL or len(problems) <= SAMPLE:
+        return problems
+    chosen = np.random.default_rng(seed).choice(len(problems), SAMPLE, replace=False)
+    return [problems[i] for i in sorted(chosen)]
+
+
+def half_a_digit(path):
+    """What a length can lack by being written with so many decimals: bg512 has two, the others five or more."""
+    lines = path.read_text().splitlines()[1:]
+    decimals = max((len(line.split()[-1].partition('.')[2]) for line in lines if line.strip()), default=0)
+    return 0.5 * 10.0**-decimals
+
+
+@pytest.mark.parametrize('folder', ['bg512', 'rooms', 'sc1', 'dao'])
+def test_plans_are_as_long_as_the_scen_files_say(maps_folder, folder, record_property):
+    files = sorted((maps_folder / folder).glob('*.map.scen'))
+    if not files:
+        pytest.skip(f'no .scen files in {maps_folder / folder}')
+    checked, worst = 0, 0.0
+    for seed, path in enumerate(files):
+        grid = Grid(read_map(path.with_suffix('')).blocked)
+        tolerance = 1e-4 + half_a_digit(path)
+        for problem in sample(list(read_problems(path)), seed):
+            plan = find_path(grid, problem.start, problem.goal, tba_star())
+            assert plan.status is Status.AT_GOAL, (path.name, problem)
+            assert plan.cost == pytest.approx(problem.optimal_length, abs=tolerance), (path.name, problem)
+            checked += 1
+            worst = max(worst, abs(plan.cost - problem.optimal_length))
+    record_property('problems', checked)
+    record_property('largest_difference', worst)
+    print(f'{folder}: {checked} problems on {len(files)} maps, lengths differ by {worst:.1e} at most')
