@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from tb_planner.maps import MapError, Problem, read_map, read_problems
-
-SHARED_MAPS = Path(os.environ.get('TB_PLANNER_MAPS', Path(__file__).parents[2] / 'shared' / 'maps'))
-needs_shared_maps = pytest.mark.skipif(
-    not SHARED_MAPS.is_dir(), reason=f'no maps in {SHARED_MAPS}; set TB_PLANNER_MAPS to a folder of maps'
-)
 
 OCTILE = """type octile
 height 3
@@ -324,9 +317,8 @@ def test_a_turned_origin_turns_the_cells_with_it(tmp_path):
         assert room.cell_at(*room.centre_of(cell)) == cell
 
 
-@needs_shared_maps
-def test_every_shared_octile_map_is_read_and_its_problems_lie_inside():
-    paths = sorted(SHARED_MAPS.rglob('*.scen'))
+def test_every_octile_map_of_the_folder_is_read_and_its_problems_lie_inside(maps_folder):
+    paths = sorted(maps_folder.rglob('*.scen'))
     assert paths
     for path in paths:
         octile = read_map(path.with_suffix(''))
@@ -335,9 +327,8 @@ def test_every_shared_octile_map_is_read_and_its_problems_lie_inside():
             assert all(0 <= x < octile.width and 0 <= y < octile.height for x, y in (problem.start, problem.goal))
 
 
-@needs_shared_maps
-def test_problems_outside_of_warcraft_start_and_end_on_free_cells():
-    for path in sorted(SHARED_MAPS.rglob('*.scen')):
+def test_problems_outside_of_warcraft_start_and_end_on_free_cells(maps_folder):
+    for path in sorted(maps_folder.rglob('*.scen')):
         if path.parent.name != 'wc3maps512':
             blocked = read_map(path.with_suffix('')).blocked
             ends = [cell for problem in read_problems(path) for cell in (problem.start, problem.goal)]
@@ -345,9 +336,9 @@ def test_problems_outside_of_warcraft_start_and_end_on_free_cells():
             assert not blocked[rows, columns].any()
 
 
-@needs_shared_maps
-def test_every_shared_map_server_map_is_read():
-    paths = sorted(SHARED_MAPS.rglob('*.yaml'))
-    assert paths
+def test_every_map_server_map_beside_the_folder_is_read(maps_folder):
+    paths = sorted((maps_folder.parent / 'ros').glob('*.yaml'))
+    if not paths:
+        pytest.skip(f'no map_server maps in {maps_folder.parent / "ros"}')
     for path in paths:
         assert {0, 100} <= set(np.unique(read_map(path).occupancy).tolist()) <= {-1, 0, 100}
