@@ -1,0 +1,430 @@
+"""The command line as a process of its own, and the pictures it draws."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image, ImageColor
+
+from tb_planner import Static, TimeBoundedPlanner, move_to_goal, picture, tb_wa_star
+from tb_planner.__main__ import main
+from tb_planner.costmap import Costmap, CostRules
+from tb_planner.grid import Grid
+from tb_planner.maps import Map, read_map
+
+ROOM = """type octile
+height 7
+width 9
+map
+.........
+.@@@@@@..
+.@....@..
+.@..@.@..
+....@.@..
+.@@@@.@..
+.........
+"""
+CUP_SIDE = 15
+
+
+def run_command(*arguments, cwd=None, **keywords):
+    command = [sys.executable, '-m', 'tb_planner', *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False, **keywords)
+
+
+def row_of(report, name):
+    """Figure and remark of one row of a report."""
+    (row,) = re.findall(rf'^  {name}  +(\S+(?: ms| m)?)(?:   (\S.*))?$', report, re.MULTILINE)
+    return row
+
+
+def figure_of(report, name):
+    return float(row_of(report, name)[0].split()[0].replace(',', ''))
+
+
+@pytest.fixture
+def room(tmp_path):
+    path = tmp_path / 'room.map'
+    path.write_text(ROOM)
+    return path
+
+
+@pytest.fixture
+def cup(tmp_path):
+    """A cup that is open to the left, where the start is; the goal lies behind its bottom."""
+    rows = [['.'] * CUP_SIDE for _ in range(CUP_SIDE)]
+    for x in range(3, 12):
+        rows[2][x] = rows[12][x] = '@'
+    for y in range(2, 13):
+        rows[y][11] = '@'
+    path = tmp_path / 'cup.map'
+    path.write_text(f'type octile\nheight {CUP_SIDE}\nwidth {CUP_SIDE}\nmap\n' + '\n'.join(map(''.join, rows)) + '\n')
+    return path
+
+
+@pytest.fixture
+def hall(tmp_path):
+    """A hall of 6 m x 4 m around (0, 0), a wall at x = 0 with a door of 0.6 m around y = -1, unknown cells around."""
+    image = np.full((60, 100), 205, np.uint8)
+    image[10:50, 20:80] = 254
+    image[10:50, 50] = 0
+    image[37:43, 50] = 254
+    Image.fromarray(image).save(tmp_path / 'hall.png')
+    path = tmp_path / 'hall.yaml'
+    path.write_text(
+        'image: hall.png\nresolution: 0.1\norigin: [-5.0, -3.0, 0.0]\n'
+        'negate: 0\noccupied_thresh: 0.65\nfree_thresh: 0.196\n'
+    )
+    return path
+
+
+class TestSolve:
+    def test_an_arrival_is_reported_with_its_cost_against_the_optimum(self, tmp_path):
+        path = tmp_path / 'open.map'
+        path.write_text('type octile\nheight 3\nwidth 6\nmap\n' + '......\n' * 3)
+        result = run_command('solve', path, '--start', 0, 0, '--goal', 5, 2)
+        assert (result.returncode, result.stderr) == (0, '')
+        assert 'open: 6 x 3 cells' in result.stdout
+        assert '\n  arrived\n' in result.stdout
+        assert figure_of(result.stdout, 'cost') == pytest.approx(3 + 2 * math.sqrt(2), abs=6e-4)
+        assert row_of(result.stdout, 'cost')[1] == '1.0000 times the optimal 5.828'
+        assert row_of(result.stdout, 'moves') == ('5', '0 of them back')
+        assert row_of(result.stdout, 'searches')[0] == '1'
+
+    def test_a_short_sighted_search_pays_more_than_the_optimum(self, cup):
+        arguments = ('solve', cup, '--start', 5, 7, '--goal', 14, 7, '--algorithm')
+        blind = run_command(*arguments, 'tba_star', '-k', 1).stdout
+        sighted = run_command(*arguments, 'tba_star', '-k', 10_000).stdout
+        assert figure_of(blind, 'cost') > figure_of(sighted, 'cost')
+        assert figure_of(blind, 'intervals') > figure_of(sighted, 'intervals')
+        assert row_of(sighted, 'cost')[1].startswith('1.0000 times')
+        ratio, optimal = re.fullmatch(r'(\S+) times the optimal (\S+)', row_of(blind, 'cost')[1]).groups()
+        assert float(optimal) == figure_of(sighted, 'cost')
+        assert float(ratio) == pytest.approx(figure_of(blind, 'cost') / figure_of(sighted, 'cost'), abs=1e-3)
+
+    @pytest.mark.parametrize('algorithm', ['tba_star', 'tb_wa_star', 'tb_gbfs', 'rtba_star', 'tbaa_star'])
+    def test_every_algorithm_arrives(self, room, algorithm):
+        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--algorithm', algorithm, '-k', 3)
+        assert (result.returncode, result.stderr) == (0, '')
+
+    def test_options_of_the_search_are_said_and_kept(self, room):
+        kind = ('--algorithm', 'tb_wa_star', '-w', 1.5, '--restart', 'eager', '--ties', 'larger_g')
+        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, *kind, '-k', 7, '--trace-steps', 2)
+        assert result.returncode == 0
+        assert 'TB-WA* (w = 1.5): k = 7, restart eager, ties larger_g' in result.stdout
+
+    def test_neighbours_and_corners_change_the_way(self, room):
+        arguments = ('solve', room, '--start', 0, 0, '--goal', 8, 3, '-k', 1000)
+        for options, cost in (
+            ((), 9 + math.sqrt(2)),
+            (('--corner-cutting',), 7 + 2 * math.sqrt(2)),
+            (('--neighbours', 4), 11),
+        ):
+            assert figure_of(run_command(*arguments, *options).stdout, 'cost') == pytest.approx(cost, abs=6e-4)
+
+    def test_no_path_ends_with_1(self, room):
+        room.write_text(ROOM.replace('....@.@..', '.@..@.@..').replace('.@@@@.@..', '.@@@@@@..'))
+        result = run_command('solve', room, '--start', 2, 2, '--goal', 8, 6)
+        assert (result.returncode, result.stderr) == (1, '')
+        assert '\n  there is no path\n' in result.stdout
+
+    def test_too_few_intervals_end_with_1(self, room):
+        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--max-intervals', 4)
+        assert (result.returncode, result.stderr) == (1, '')
+        assert '\n  not arrived after 4 intervals\n' in result.stdout
+        assert figure_of(result.stdout, 'intervals') == 4
+        assert row_of(result.stdout, 'cost')[1].startswith('the optimal path costs ')
+
+    def test_start_and_goal_may_be_given_in_metres(self, hall):
+        result = run_command('solve', hall, '--metres', '--start', -2.95, -1.95, '--goal', 2.95, 1.95)
+        assert (result.returncode, result.stderr) == (0, '')
+        assert 'from (20, 10) to (79, 49)' in result.stdout
+        assert row_of(result.stdout, 'way')[0].endswith(' m')
+        assert figure_of(result.stdout, 'way') == pytest.approx(figure_of(result.stdout, 'cost') / 10, abs=0.01)
+
+    def test_the_robots_radius_closes_a_narrow_door(self, hall):
+        arguments = ('solve', hall, '--metres', '--start', -2, 0, '--goal', 2, 0, '--unknown', 'blocked')
+        assert run_command(*arguments, '--robot-radius', 0.2).returncode == 0
+        assert run_command(*arguments, '--robot-radius', 0.5).returncode == 1
+        assert run_command(*arguments[:-2], '--robot-radius', 0.5).returncode == 0
+
+    def test_inflation_makes_the_way_wider(self, hall):
+        arguments = ('solve', hall, '--metres', '--start', -2, 0, '--goal', 2, 0, '-k', 100_000)
+        near, far = run_command(*arguments).stdout, run_command(*arguments, '--inflation-radius', 1).stdout
+        assert figure_of(near, 'cost') < figure_of(far, 'cost')
+        assert figure_of(near, 'way') < figure_of(far, 'way')
+
+    def test_help_shows_an_example_of_every_kind_of_map(self):
+        result = run_command('solve', '--help')
+        assert result.returncode == 0
+        assert 'examples:' in result.stdout
+        assert 'solve arena.map --start' in result.stdout
+        assert 'solve depot.yaml --metres --start' in result.stdout
+        assert 'solve' in run_command('--help').stdout
+
+    def test_interrupt_ends_with_130_and_without_a_traceback(self, tmp_path):
+        slow = tmp_path / 'slow.map'
+        os.mkfifo(slow)
+        command = [sys.executable, '-m', 'tb_planner', 'solve', slow, '--start', '0', '0', '--goal', '1', '1']
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        with slow.open('w'):  # opens when the process has begun to read
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=60)
+        assert (process.returncode, output, errors) == (130, '', 'tb_planner: interrupted\n')
+
+
+BAD_INPUT = {
+    '': 'the following arguments are required: COMMAND',
+    'walk': "argument COMMAND: invalid choice: 'walk'",
+    'solve room.map --start 0 0': 'the following arguments are required: --goal',
+    'solve room.map --start 0 0 --goal 8': 'argument --goal: expected 2 arguments',
+    'solve room.map --start 0 0 --goal 8 six': "argument --goal: invalid float value: 'six'",
+    'solve none.map --start 0 0 --goal 8 6': 'none.map: cannot be read: No such file or directory',
+    'solve room.txt --start 0 0 --goal 8 6': "room.txt: a map ends in .map or .yaml, not in '.txt'",
+    'solve room.map --start 0.5 0 --goal 8 6': 'start (0.5, 0) is not a cell; cells are counted in whole numbers',
+    'solve room.map --start 0 nan --goal 8 6': 'start (0, nan) is not finite',
+    'solve room.map --start 0 0 --goal 9 6': 'goal (9, 6) is outside the 9 x 7 grid',
+    'solve room.map --start -1 0 --goal 8 6': 'start (-1, 0) is outside the 9 x 7 grid',
+    'solve room.map --start 1 1 --goal 8 6': '(1, 1)',
+    'solve room.map --start 0 0 --goal 6 3': '(6, 3)',
+    'solve room.map --start 0 0 --goal 8 6 -k 0': '0',
+    'solve room.map --start 0 0 --goal 8 6 -k many': "argument -k: invalid int value: 'many'",
+    'solve room.map --start 0 0 --goal 8 6 --algorithm tb_wa_star -w 0.5': '0.5',
+    'solve room.map --start 0 0 --goal 8 6 --algorithm tb_wa_star -w nan': 'nan',
+    'solve room.map --start 0 0 --goal 8 6 -w 3': '-w 3 is for tb_wa_star; tba_star takes no weight',
+    'solve room.map --start 0 0 --goal 8 6 --algorithm dijkstra': "argument --algorithm: invalid choice: 'dijkstra'",
+    'solve room.map --start 0 0 --goal 8 6 --restart often': "argument --restart: invalid choice: 'often'",
+    'solve room.map --start 0 0 --goal 8 6 --neighbours 6': 'argument --neighbours: invalid choice: 6',
+    'solve room.map --start 0 0 --goal 8 6 --max-intervals 0': '0',
+    'solve room.map --start 0 0 --goal 8 6 --trace-steps 0': '0',
+    'solve room.map --start 0 0 --goal 8 6 --metres': '--metres is for .yaml maps, and room.map is none',
+    'solve room.map --start 0 0 --goal 8 6 --robot-radius 0': '--robot-radius is for .yaml maps, and room.map is none',
+    'solve room.map --start 0 0 --goal 8 6 --png no/way.png': '--png no/way.png: there is no folder no',
+    'solve room.map --start 0 0 --goal 8 6 --png way.jpg': '--png way.jpg does not end in .png',
+    'solve hall.yaml --metres --start 1 0 --goal 9 6': (
+        'goal (9 m, 6 m) is in cell (140, 90), outside the 100 x 60 grid'
+    ),
+    'solve hall.yaml --start 1 1 --goal 9 6 --robot-radius -1': 'robot_radius_m -1.0 is below 0.0',
+    'solve hall.yaml --start 1 1 --goal 9 6 --robot-radius 0.4 --inflation-radius 0.3': (
+        'inflation_radius_m 0.3 is below robot_radius_m 0.4'
+    ),
+}
+
+
+@pytest.mark.parametrize(('line', 'message'), BAD_INPUT.items())
+def test_bad_input_ends_with_2_and_one_line_that_says_why(room, hall, monkeypatch, capsys, line, message):
+    monkeypatch.chdir(room.parent)
+    try:
+        code = main(line.split())
+    except SystemExit as end:
+        code = end.code
+    output, errors = capsys.readouterr()
+    assert (code, output) == (2, '')
+    assert message in errors
+    assert errors.startswith('tb_planner')
+    assert errors.count('\n') == 1
+
+
+@pytest.mark.parametrize('line', ['solve room.map --start 0 0 --goal 9 6', 'solve room.map --start 0 0 --goal 8'])
+def test_a_process_with_bad_input_ends_as_quietly(room, line):
+    result = run_command(*line.split(), cwd=room.parent)
+    assert (result.returncode, result.stdout) == (2, '')
+    assert BAD_INPUT[line] in result.stderr
+    assert result.stderr.count('\n') == 1
+
+
+class TestPicture:
+    def test_is_drawn_on_request(self, room):
+        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', 'way.png', cwd=room.parent)
+        assert (result.returncode, result.stderr) == (0, '')
+        assert '  picture     way.png\n' in result.stdout
+        with Image.open(room.parent / 'way.png') as image:
+            colours = {colour[:3] for _, colour in image.convert('RGB').getcolors(1 << 24)}
+        shown = (picture.BLOCKED_COLOUR, picture.EXPANDED_COLOUR, picture.AHEAD_COLOUR, picture.GOAL_COLOUR)
+        assert {ImageColor.getrgb(colour) for colour in shown} <= colours
+
+    def test_is_drawn_of_a_failure_too(self, room):
+        room.write_text(ROOM.replace('....@.@..', '.@..@.@..').replace('.@@@@.@..', '.@@@@@@..'))
+        result = run_command('solve', room, '--start', 2, 2, '--goal', 8, 6, '--png', room.with_suffix('.png'))
+        assert result.returncode == 1
+        assert room.with_suffix('.png').stat().st_size > 0
+
+    def test_that_cannot_be_written_is_refused_with_the_reason(self, room):
+        (room.parent / 'way.png').mkdir()
+        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', 'way.png', cwd=room.parent)
+        assert result.returncode == 2
+        assert result.stderr == 'tb_planner: --png way.png cannot be written: Is a directory\n'
+
+    def test_needs_matplotlib_and_says_so(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, 'matplotlib.figure', None)
+        with pytest.raises(picture.PictureError, match='the Python package matplotlib, which is not installed'):
+            picture.check_matplotlib()
+
+    def test_leaves_pyplot_and_its_global_state_alone(self):
+        script = (
+            'import sys, io, numpy as np\n'
+            'from tb_planner import picture\nfrom tb_planner.maps import Map\n'
+            'grid = np.zeros((4, 5), np.int8)\n'
+            'figure = picture.draw(Map("a", grid), grid + np.float32(1), start=(0, 0), goal=(3, 3))\n'
+            'picture.save(figure, io.BytesIO())\n'
+            'sys.exit("matplotlib.pyplot" in sys.modules)\n'
+        )
+        assert subprocess.run([sys.executable, '-c', script], check=False).returncode == 0
+
+
+class TestPixels:
+    """Colours where cells are, looked up by the axes' own scale."""
+
+    def drawn(self, tmp_path, map_, costs, **keywords):
+        figure = picture.draw(map_, costs, **keywords)
+        picture.save(figure, tmp_path / 'a.png')
+        with Image.open(tmp_path / 'a.png') as image:
+            return figure, np.asarray(image.convert('RGB'))
+
+    def in_map(self, figure, pixels, colour):
+        """Where the map's part of the picture has this colour."""
+        box = figure.axes[0].get_window_extent()
+        top, bottom = (pixels.shape[0] - round(y) for y in (box.y1, box.y0))
+        part = pixels[top:bottom, round(box.x0) : round(box.x1)]
+        return (part == ImageColor.getrgb(colour)).all(axis=-1)
+
+    def pixel(self, figure, pixels, x, y):
+        column, row = figure.axes[0].transData.transform((x, y))
+        return tuple(pixels[pixels.shape[0] - 1 - int(row), int(column)])
+
+    def test_every_kind_of_cell_has_its_colour(self, tmp_path):
+        occupancy = np.zeros((6, 9), np.int8)
+        occupancy[2, 2] = 100
+        occupancy[5, :3] = -1
+        rules = CostRules(resolution_m=1.0, robot_radius_m=1.0, inflation_radius_m=1.0)
+        expanded = np.zeros((6, 9), bool)
+        expanded[0, 4:7] = True
+        figure, pixels = self.drawn(
+            tmp_path,
+            Map('a', occupancy),
+            Costmap(occupancy, rules).costs,
+            start=(8, 0),
+            goal=(8, 5),
+            expanded=expanded,
+            open_cells=[(4, 3)],
+        )
+        for cell, colour in (
+            ((2, 2), picture.BLOCKED_COLOUR),
+            ((3, 2), picture.KEPT_CLEAR_COLOUR),
+            ((1, 5), picture.UNKNOWN_COLOUR),
+            ((5, 0), picture.EXPANDED_COLOUR),
+            ((4, 3), picture.OPEN_COLOUR),
+            ((6, 4), picture.FREE_COLOUR),
+            ((8, 0), picture.START_COLOUR),
+            ((8, 5), picture.GOAL_COLOUR),
+        ):
+            assert self.pixel(figure, pixels, *cell) == ImageColor.getrgb(colour), cell
+
+    def test_cost_darkens_a_cell(self, tmp_path):
+        costs = np.array([[1, 1, 2, 3, 1]], np.float32)
+        figure, pixels = self.drawn(
+            tmp_path, Map('a', np.zeros((1, 5), np.int8)), costs, start=(0, 0), goal=(4, 0), walked=[]
+        )
+        free, dear, dearest = (sum(map(int, self.pixel(figure, pixels, x, 0.2))) for x in (1, 2, 3))
+        assert free > dear > dearest
+
+    def test_row_0_is_at_the_top_or_at_the_bottom(self, tmp_path):
+        occupancy = np.zeros((6, 6), np.int8)
+        occupancy[0, :] = 100
+        costs = Costmap(occupancy, CostRules(resolution_m=1.0)).costs
+        for y_up in (False, True):
+            figure, pixels = self.drawn(tmp_path, Map('a', occupancy, y_up=y_up), costs, start=(0, 3), goal=(5, 3))
+            blocked = self.in_map(figure, pixels, picture.BLOCKED_COLOUR)
+            lower = blocked.shape[0] // 2
+            assert blocked.any()
+            assert blocked[:lower].any() == (not y_up)
+            assert blocked[lower:].any() == y_up
+
+    def test_cells_of_a_small_map_are_squares_of_one_colour(self, tmp_path):
+        occupancy = np.zeros((100, 100), np.int8)
+        occupancy[40:60:2, 40:60:2] = 100
+        costs = Costmap(occupancy, CostRules(resolution_m=1.0)).costs
+        figure, pixels = self.drawn(tmp_path, Map('a', occupancy), costs, start=(0, 0), goal=(99, 99))
+        blocked = self.in_map(figure, pixels, picture.BLOCKED_COLOUR)
+        side = blocked.shape[0] // 100
+        assert blocked.shape == (100 * side, 100 * side)
+        middle = slice(30 * side, 70 * side)
+        cells = occupancy[30:70, 30:70] == 100
+        assert np.array_equal(blocked[middle, middle], np.kron(cells, np.ones((side, side), bool)))
+
+    def test_a_path_across_a_large_map_stays_visible(self, tmp_path):
+        occupancy = np.zeros((300, 4000), np.int8)
+        walked = [(x, 150) for x in range(4000)]
+        figure, pixels = self.drawn(
+            tmp_path,
+            Map('a', occupancy),
+            np.ones(occupancy.shape, np.float32),
+            start=walked[0],
+            goal=walked[-1],
+            walked=walked,
+        )
+        assert max(pixels.shape) < 3000
+        path = (pixels == ImageColor.getrgb(picture.AHEAD_COLOUR)).all(axis=-1)
+        left, right = (figure.axes[0].transData.transform((x, 150))[0] for x in (100, 3900))
+        assert (path[:, int(left) : int(right)].sum(axis=0) >= 4).all()
+
+    def test_steps_back_are_drawn_in_another_colour(self, tmp_path):
+        walked = [(1, 1), (2, 1), (3, 1), (4, 1), (3, 1), (2, 1), (2, 2), (2, 3)]
+        figure, pixels = self.drawn(
+            tmp_path,
+            Map('a', np.zeros((5, 7), np.int8)),
+            np.ones((5, 7), np.float32),
+            start=(1, 1),
+            goal=(2, 3),
+            walked=walked,
+        )
+        assert self.pixel(figure, pixels, 3.5, 1) == ImageColor.getrgb(picture.BACK_COLOUR)
+        assert self.pixel(figure, pixels, 1.5, 1) == ImageColor.getrgb(picture.AHEAD_COLOUR)
+        assert self.pixel(figure, pixels, 2, 2) == ImageColor.getrgb(picture.AHEAD_COLOUR)
+
+    def test_unknown_surroundings_are_cut_off(self, tmp_path):
+        occupancy = np.full((500, 500), -1, np.int8)
+        occupancy[200:220, 240:280] = 0
+        figure, _ = self.drawn(
+            tmp_path, Map('a', occupancy), np.ones((500, 500), np.float32), start=(240, 200), goal=(300, 219)
+        )
+        assert figure.axes[0].get_xlim() == (240 - picture.RIM - 0.5, 300 + picture.RIM + 0.5)
+        assert sorted(figure.axes[0].get_ylim()) == [200 - picture.RIM - 0.5, 219 + picture.RIM + 0.5]
+
+    def test_scales_of_a_map_server_map_are_in_metres(self, tmp_path):
+        map_ = Map('a', np.zeros((40, 60), np.int8), 0.05, (-1.0, 2.0, 0.0), y_up=True)
+        figure, _ = self.drawn(tmp_path, map_, np.ones((40, 60), np.float32), start=(0, 0), goal=(59, 39))
+        assert figure.axes[0].get_xlim() == pytest.approx((-1.0, 2.0))
+        assert figure.axes[0].get_ylim() == pytest.approx((2.0, 4.0))
+
+    def test_legend_names_what_is_there_and_nothing_else(self):
+        occupancy = np.zeros((5, 5), np.int8)
+        costs = np.ones((5, 5), np.float32)
+        figure = picture.draw(Map('a', occupancy), costs, start=(0, 0), goal=(2, 0), walked=[(0, 0), (1, 0), (2, 0)])
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == ['start', 'goal', 'walked']
+
+
+def test_steps_that_undo_the_last_one_are_steps_back():
+    a, b, c, d = (0, 0), (1, 0), (2, 0), (2, 1)
+    assert picture.walked_back([]) == []
+    assert picture.walked_back([a]) == []
+    assert picture.walked_back([a, b, c]) == [False, False]
+    assert picture.walked_back([a, b, c, b, a]) == [False, False, True, True]
+    assert picture.walked_back([a, b, c, b, c, d]) == [False, False, True, False, False]
+    assert picture.walked_back([a, b, a, b, a]) == [False, True, False, True]
+
+
+@pytest.mark.parametrize('k', [1, 2, 5])
+def test_what_is_drawn_as_walked_back_is_what_the_planner_counts(cup, k):
+    blocked = read_map(cup).blocked
+    planner = TimeBoundedPlanner(Grid(blocked), (5, 7), (14, 7), tb_wa_star(3.0), k=k)
+    run = move_to_goal(planner, Static(Grid(blocked)))
+    assert run.searches == 1
+    assert sum(picture.walked_back(run.cells)) == run.back_moves > 0
