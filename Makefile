@@ -24,11 +24,12 @@ clean:  ## remove all that was made here
 	rm -rf $(VENV) build install log *.egg-info .*_cache .hypothesis tb_planner/*.so tb_planner/*.c
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/installed: setup.py pyproject.toml
+$(BIN)/pip:
+	$(PYTHON) -m venv $(VENV) || { echo 'No virtual environment: sudo apt install python3-venv'; exit 1; }
+
+$(VENV)/installed: setup.py pyproject.toml | $(BIN)/pip
 	@command -v $${CC:-cc} > /dev/null || \
 		{ echo 'No C compiler for the kernel: sudo apt install build-essential python3-dev'; exit 1; }
-	$(PYTHON) -m venv $(VENV) || \
-		{ echo 'No virtual environment: sudo apt install python3-venv'; exit 1; }
 	$(BIN)/pip install --quiet --use-pep517 --editable '.[test]'
 	@touch $@
 

@@ -55,7 +55,8 @@ class BuildKernel(build_ext):
 
     def is_outdated(self, extension):
         library = self.beside_source(extension)
-        newest = max(Path(path).stat().st_mtime for path in [*extension.sources, __file__])
+        read = [Path(__file__), *Path(NAME).glob('*.pxd'), *map(Path, extension.sources)]
+        newest = max(path.stat().st_mtime for path in read)
         return not library.exists() or library.stat().st_mtime < newest
 
     def beside_source(self, extension):
@@ -115,6 +116,7 @@ setup(
     maintainer_email='maintainers@tb-planner.dev',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
+    package_data={NAME: ['*.pxd']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
