@@ -269,11 +269,11 @@ def length_m(map_: Map, cells: Sequence[Cell]) -> float:
 
 def check_can_draw(path: Path) -> None:
     """Before the run, not after it."""
-    picture.check_matplotlib()
     if path.suffix.lower() != '.png':
         raise ValueError(f'--png {path} does not end in .png')
     if not path.parent.is_dir():
         raise ValueError(f'--png {path}: there is no folder {path.parent}')
+    picture.check_matplotlib()
 
 
 def draw(problem: Problem, planner: TimeBoundedPlanner, run: Run, optimal: Plan, path: Path) -> None:
