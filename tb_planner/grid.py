@@ -1,0 +1,249 @@
+"""Grid: cells, costs and legal moves; update() says what changed.
+
+A cell is (x, y); arrays are [y, x]; a state is the int y * width + x. Costs are symmetric, c(u, v) = length (t(u) + t(v)) / 2
+with t >= 1 and length 1 or sqrt(2), because the agent walks back along the edges of its search tree.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Cell: TypeAlias = tuple[int, int]
+
+COST_STEPS = 16  # costs are multiples of 1/16: sums of them are exact, and ties are ties
+MAX_COST = (2**16 - 1) // COST_STEPS
+MAX_STATES = 2**31 - 1
+MAX_G = 2**43 - 1  # what the kernel has room for
+DIAGONAL = 1393  # the kernel's diagonal step, in its units
+
+BLOCKED = 0  # in terrain
+NORTH, EAST, SOUTH, WEST, NORTH_EAST, SOUTH_EAST, SOUTH_WEST, NORTH_WEST = (1 << d for d in range(8))
+
+
+class OutsideGrid(ValueError):
+    """A cell, or a part of a patch, that the grid does not have."""
+
+
+class StartBlocked(ValueError):
+    """The agent stands in a blocked cell, and no free one is within the tolerance."""
+
+
+class GoalBlocked(ValueError):
+    """The goal is a blocked cell, and no free one is within the tolerance."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an update changed, as states."""
+
+    risen: NDArray[np.int32]
+    fallen: NDArray[np.int32]
+    opened: NDArray[np.int32]  # those of fallen that were blocked
+
+    def __bool__(self) -> bool:
+        return bool(len(self.risen) or len(self.fallen))
+
+
+class Grid:
+    """Cells that are free or blocked, or that cost something to cross.
+
+    values: bool [y, x], True is blocked; or costs, float >= 1, inf is blocked, kept as multiples of 1/16.
+    """
+
+    def __init__(self, values: ArrayLike, *, neighbours: int = 8, corner_cutting: bool = False):
+        if neighbours not in (4, 8):
+            raise ValueError(f'neighbours is {neighbours}; a cell has 4 or 8')
+        array = _checked_array(values)
+        if array.size == 0 or array.ndim != 2:
+            raise ValueError(f'the grid has shape {array.shape}; it needs two dimensions and at least one cell')
+        if array.size > MAX_STATES:
+            raise ValueError(f'the grid has {array.size} cells; at most {MAX_STATES} are possible')
+        self.height, self.width = array.shape
+        self.neighbours = neighbours
+        self.corner_cutting = bool(corner_cutting)
+        self.graded = array.dtype != np.bool_
+        self.terrain = _terrain(array)
+        self._total = int(self.terrain.sum(dtype=np.int64))
+        self._check_room(self._total)
+        self._free = np.zeros((self.height + 2, self.width + 2), np.uint8)
+        self._free[1:-1, 1:-1] = self.terrain != BLOCKED
+        self.moves = np.zeros((self.height, self.width), np.uint8)
+        self.spare_search: Any = None  # find_path keeps its memory here
+        for top in range(0, self.height, 256):  # in stripes that stay in the cache
+            self._set_moves(0, top, self.width, min(top + 256, self.height))
+
+    @property
+    def blocked(self) -> NDArray[np.bool_]:
+        return self.terrain == BLOCKED
+
+    @property
+    def costs(self) -> NDArray[np.float32]:
+        """Traversal costs as they are kept, inf where blocked."""
+        costs = self.terrain.astype(np.float32) / np.float32(COST_STEPS)
+        costs[self.terrain == BLOCKED] = np.inf
+        return costs
+
+    def contains(self, cell: Cell) -> bool:
+        x, y = cell
+        return 0 <= x < self.width and 0 <= y < self.height
+
+    def is_blocked(self, cell: Cell) -> bool:
+        x, y = cell
+        return bool(self.terrain[y, x] == BLOCKED)
+
+    def state(self, cell: Cell, what: str = 'cell') -> int:
+        """The state of a cell; raises OutsideGrid."""
+        try:
+            x, y = (operator.index(i) for i in cell)
+        except TypeError:
+            raise ValueError(f'{what} is {cell}; it is two whole numbers, x and y') from None
+        if not self.contains((x, y)):
+            raise OutsideGrid(f'{what} ({x}, {y}) is outside the {self.width} x {self.height} grid')
+        return y * self.width + x
+
+    def cell(self, state: int) -> Cell:
+        y, x = divmod(int(state), self.width)
+        return x, y
+
+    def step_cost(self, a: Cell, b: Cell) -> float:
+        """The cost of the step from a to b, inf if it is not a legal one."""
+        dx, dy = b[0] - a[0], b[1] - a[1]
+        direction = _DIRECTIONS.get((dx, dy))
+        if direction is None or not self.contains(a) or not self.moves[a[1], a[0]] & direction:
+            return math.inf
+        t = (int(self.terrain[a[1], a[0]]) + int(self.terrain[b[1], b[0]])) / (2 * COST_STEPS)
+        return t * math.sqrt(2) if dx and dy else t
+
+    def first_illegal_step(self, states: NDArray[np.int32]) -> int | None:
+        """The index of the first state from which the next one cannot be stepped to, or None."""
+        y, x = np.divmod(states, self.width)
+        dx, dy = np.diff(x), np.diff(y)
+        near = (np.abs(dx) <= 1) & (np.abs(dy) <= 1)
+        bits = _BITS[np.clip(dy, -1, 1) + 1, np.clip(dx, -1, 1) + 1]
+        illegal = ~near | (self.moves.reshape(-1)[states[:-1]] & bits == 0)
+        return int(illegal.argmax()) if illegal.any() else None
+
+    def nearest_free(self, cell: Cell, tolerance: int) -> Cell | None:
+        """The free cell nearest to the given one, at most `tolerance` cells away; ties go to the first row, then column."""
+        x, y = cell
+        if not self.is_blocked(cell):
+            return cell
+        left, top = max(x - tolerance, 0), max(y - tolerance, 0)
+        rows, columns = np.nonzero(self.terrain[top : y + tolerance + 1, left : x + tolerance + 1])
+        distance = (columns + left - x) ** 2 + (rows + top - y) ** 2
+        if len(distance) == 0 or distance.min() > tolerance**2:
+            return None
+        i = int(distance.argmin())
+        return int(columns[i]) + left, int(rows[i]) + top
+
+    def update(self, values: ArrayLike, at: Cell | None = None) -> Change:
+        """Takes in a new map, or a patch whose first cell is `at`. The work goes with the size of what is given."""
+        array = _checked_array(values)
+        if array.dtype != np.bool_ and not self.graded:
+            raise ValueError(f'the update has dtype {array.dtype}; this grid knows blocked cells only and takes bool')
+        x, y = (0, 0) if at is None else (int(at[0]), int(at[1]))
+        self._check_patch(array.shape, at)
+        height, width = array.shape
+        new = _terrain(array)
+        old = self.terrain[y : y + height, x : x + width]
+        rows, columns = np.nonzero(new != old)
+        if len(rows) == 0:
+            return Change(*(np.empty(0, np.int32) for _ in range(3)))
+        before, after = old[rows, columns], new[rows, columns]
+        total = self._total + int(after.sum(dtype=np.int64)) - int(before.sum(dtype=np.int64))
+        self._check_room(total)
+        self._total = total
+        old[...] = new
+        if np.any((before == BLOCKED) | (after == BLOCKED)):
+            self._free[y + 1 : y + 1 + height, x + 1 : x + 1 + width] = new != BLOCKED
+            left, right = x + int(columns.min()), x + int(columns.max()) + 1
+            top, bottom = y + int(rows[0]), y + int(rows[-1]) + 1
+            self._set_moves(max(left - 1, 0), max(top - 1, 0), min(right + 1, self.width), min(bottom + 1, self.height))
+        states = ((rows + y) * self.width + columns + x).astype(np.int32)
+        rises = (after == BLOCKED) | ((before != BLOCKED) & (after > before))
+        return Change(states[rises], states[~rises], states[before == BLOCKED])
+
+    def _check_patch(self, shape: tuple[int, ...], at: Cell | None) -> None:
+        if at is None:
+            if shape != (self.height, self.width):
+                raise ValueError(
+                    f'the new map has shape {shape}; this grid has {(self.height, self.width)} (give at=(x, y) for a patch)'
+                )
+            return
+        if len(shape) != 2:
+            raise ValueError(f'the patch has shape {shape}; it needs two dimensions')
+        (x, y), (height, width) = at, shape
+        if x < 0 or y < 0 or x + width > self.width or y + height > self.height:
+            raise OutsideGrid(
+                f'the {width} x {height} patch at ({x}, {y}) reaches outside the {self.width} x {self.height} grid'
+            )
+
+    def _check_room(self, total: int) -> None:
+        """A path visits a cell once at most, so no g exceeds this bound."""
+        bound = 2 * DIAGONAL * total if self.graded else DIAGONAL * self.width * self.height
+        if bound > MAX_G:
+            mean = total / COST_STEPS / (self.width * self.height)
+            limit = MAX_G / (2 * DIAGONAL) / COST_STEPS / (self.width * self.height)
+            raise ValueError(f'the mean cost of a cell is {mean:.1f}; a grid of this size can take {limit:.1f}')
+
+    def _set_moves(self, left: int, top: int, right: int, bottom: int) -> None:
+        """The legal moves of the cells in this rectangle, one bit a direction."""
+
+        def free(dx: int, dy: int) -> NDArray[np.uint8]:
+            return self._free[top + 1 + dy : bottom + 1 + dy, left + 1 + dx : right + 1 + dx]
+
+        north, east, south, west = free(0, -1), free(1, 0), free(0, 1), free(-1, 0)
+        moves = north * NORTH | east * EAST | south * SOUTH | west * WEST
+        if self.neighbours == 8:
+            for bit, dx, dy, a, b in (
+                (NORTH_EAST, 1, -1, north, east),
+                (SOUTH_EAST, 1, 1, south, east),
+                (SOUTH_WEST, -1, 1, south, west),
+                (NORTH_WEST, -1, -1, north, west),
+            ):
+                diagonal = free(dx, dy)
+                moves |= (diagonal if self.corner_cutting else diagonal & a & b) * bit
+        self.moves[top:bottom, left:right] = moves * free(0, 0)
+
+
+_DIRECTIONS = {
+    (0, -1): NORTH,
+    (1, 0): EAST,
+    (0, 1): SOUTH,
+    (-1, 0): WEST,
+    (1, -1): NORTH_EAST,
+    (1, 1): SOUTH_EAST,
+    (-1, 1): SOUTH_WEST,
+    (-1, -1): NORTH_WEST,
+}
+_BITS = np.array(  # by dy + 1 and dx + 1
+    [[NORTH_WEST, NORTH, NORTH_EAST], [WEST, 0, EAST], [SOUTH_WEST, SOUTH, SOUTH_EAST]], np.uint8
+)
+
+
+def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
+    """A bool or float array of sane costs."""
+    array = np.asarray(values)
+    if array.dtype == np.bool_:
+        return array
+    if not np.issubdtype(array.dtype, np.floating):
+        raise ValueError(f'the array has dtype {array.dtype}; give bool (True is blocked) or float costs (inf is blocked)')
+    wrong = ~((array >= 1) & ((array <= MAX_COST) | np.isposinf(array)))
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise ValueError(f'cost {array[where]} at {list(where)} ([y, x]); costs are 1 to {MAX_COST}, or inf for blocked')
+    return array
+
+
+def _terrain(array: NDArray[np.generic]) -> NDArray[np.uint16]:
+    """Costs in sixteenths, 0 is blocked."""
+    if array.dtype == np.bool_:
+        return np.where(array, np.uint16(BLOCKED), np.uint16(COST_STEPS))
+    steps = np.rint(np.where(np.isinf(array), BLOCKED, array) * COST_STEPS)
+    return steps.astype(np.uint16)

@@ -1,0 +1,1012 @@
+# cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The compiled core: tree and Open, InitializeSearch, Best-First-Search, trace back, one interval of MoveToGoal.
+
+One source, two modes: compiled by Cython (pure Python mode) it is the fast kernel; imported as it stands it is the same
+algorithm for debuggers and coverage, some hundred times slower. Nothing is validated here: `grid` and `planner` do that.
+
+A state is an int, s = y * width + x. What a search knows of it is one 64-bit word:
+
+    search number (16 bits) | g (43 bits) | closed (1 bit) | direction from its parent (4 bits)
+
+so a state belongs to the running search if its number is that search's, and a new search starts without touching any state.
+Legal steps come from `moves`, one bit a direction, which also keeps the search inside the grid.
+
+Open orders by f. For ties 'lifo' it is a bucket queue: one doubly linked list for every value of f, newest first. The lists
+of 4096 neighbouring values of f are a page; a directory of 4096 pages is a window on f that moves when it must. Bitmaps lead
+to the lowest list. A bit in an upper word says that the word below it is valid, so nothing is ever cleared. Pages are few: the
+ones farthest from being served give theirs up and keep their states in one unordered list until their turn comes.
+For ties 'larger_g' Open is a binary heap by f, then larger g, then last in, first out, as in the papers' experiments.
+"""
+
+import numpy as np
+
+try:
+    import cython
+except ImportError:
+    from tb_planner import no_cython as cython
+
+COMPILED = cython.compiled
+FAR = 1 << 62  # an f or a cost that nothing has
+
+if not cython.compiled:  # kernel.pxd has these for the compiler
+    STRAIGHT, DIAGONAL = 985, 1393  # 1393/985 is sqrt(2) to 4e-7, and equal paths are equal sums
+    ROOT = 8  # the "direction" of the root; the others are N, E, S, W, NE, SE, SW, NW, and bit d of moves stands for one
+    DIRECTION, CLOSED = 15, 16
+    STAMP = 48  # the search number starts at this bit
+    SEARCHES = 65535  # search numbers are 1 to this, round and round
+    REMEMBERED = 32767  # a state of an older search than that is swept away
+    NONE = -1
+    PAGE_BITS, PAGE = 12, 4096  # values of f in a page, and pages in the directory
+    BEYOND = 4095  # the directory's last entry: all that lies beyond the window
+    LIST = -1  # in page_of: no page, one unordered list
+    SHORT = 8  # a list of so many states is searched rather than spread over a page
+    TRAIL = 4096
+    MOVED, WAITED, AT_GOAL, NO_PATH = 0, 1, 2, 3  # what run() answers
+    PATH_FULL = 4  # the path outgrew its buffer: grow_path() and run on
+    GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
+    SEARCH, TRACE = 0, 1  # where an interval stands
+
+    def lowest(bits):
+        """The index of the lowest bit set."""
+        return (bits & -bits).bit_length() - 1
+
+
+def zeros(n, dtype):
+    """A memoryview: C values when compiled, range-checked ints when not. Untouched pages cost nothing."""
+    return memoryview(np.zeros(n, dtype))
+
+
+def bit(i):
+    one = 1
+    return one << (i & 63)
+
+
+class Search:
+    """One agent's search: see the module's text."""
+
+    def __init__(self, moves, terrain, width, neighbours, graded):
+        n = len(moves)
+        self.width, self.states, self.graded = width, n, graded
+        self.moves, self.terrain = memoryview(moves), memoryview(terrain)
+        self.offset = memoryview(
+            np.array([-width, 1, width, -1, 1 - width, 1 + width, width - 1, -width - 1, 0], np.int32)
+        )
+        self.straight = STRAIGHT * 32 if graded else STRAIGHT
+        self.diagonal = 2 * self.straight
+        if neighbours == 8:
+            self.diagonal = DIAGONAL * 32 if graded else DIAGONAL
+        self.word = zeros(n, np.uint64)
+        self.next, self.prev = zeros(n, np.int32), zeros(n, np.int32)
+        pages = min(64, max(4, n >> 14))
+        self.pages = pages
+        self.directory = zeros(PAGE // 64, np.uint64)
+        self.page_of, self.first = zeros(PAGE, np.int32), zeros(PAGE, np.int32)
+        self.page_top, self.page_bits = zeros(pages, np.uint64), zeros(pages * PAGE // 64, np.uint64)
+        self.head = zeros(pages * PAGE, np.int32)
+        self.owner, self.free = zeros(pages, np.int32), zeros(pages, np.int32)
+        self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
+        self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
+        self.buffer, self.capacity = zeros(2048, np.int32), 1024
+        self.trail = zeros(TRAIL, np.int32)
+        self.search, self.swept, self.learned_searches = 0, 0, 0
+        self.w_g, self.w_h = 1, 1
+
+    def configure(self, w_g, w_h, reopen, heap, learn, path_switch):
+        """The row of the table of algorithms; before the first search."""
+        self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
+        self.path_switch = path_switch
+        self.narrow = w_g == w_h and not self.graded
+        if heap:
+            self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
+        if learn:
+            self.h_learned = zeros(self.states, np.int64)
+            self.pathcost = zeros(SEARCHES + 1, np.int64)
+
+    def act(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
+        """How the agent acts: its restart rule's part in an interval, and the 2009 paper's sliced trace-back."""
+        self.check_route, self.restart_when_refused = check_route, restart_when_refused
+        self.must_act, self.min_improvement = must_act, min_improvement
+        self.sliced = sliced
+
+    # ---------------------------------------------------------------------- states
+    def known(self, s):
+        """s is a state of the running search."""
+        return (self.word[s] >> STAMP) == self.search
+
+    def is_closed(self, s):
+        return self.known(s) and (self.word[s] & CLOSED) != 0
+
+    def g(self, s):
+        """The cost of the tree's path to a known state."""
+        return (self.word[s] - self.stamp) >> 5
+
+    def parent(self, s):
+        return s - self.offset[self.word[s] & DIRECTION]
+
+    def octile(self, dx, dy):
+        """The shortest way on an empty grid; with moves in 4 directions diagonal is twice straight."""
+        if dx < 0:
+            dx = -dx
+        if dy < 0:
+            dy = -dy
+        if dx > dy:
+            return self.straight * (dx - dy) + self.diagonal * dy
+        return self.straight * (dy - dx) + self.diagonal * dx
+
+    def h_between(self, s, t):
+        y = s // self.width
+        v = t // self.width
+        return self.octile((s - y * self.width) - (t - v * self.width), y - v)
+
+    def h(self, s, x, y):
+        if self.learn:
+            return self.h_learned[s]
+        return self.octile(x - self.goal_x, y - self.goal_y)
+
+    def f(self, s):
+        """f = w_g g + w_h h of a known state."""
+        y = s // self.width
+        return self.w_g * self.g(s) + self.w_h * self.h(s, s - y * self.width, y)
+
+    def initialize_state(self, s, x, y):
+        """InitializeState(s), TBAA*: h(s) := max(h(s), pathcost(search(s)) - g(s)), when s is first met."""
+        number = self.word[s] >> STAMP
+        age = self.search - number
+        h = self.octile(x - self.goal_x, y - self.goal_y)
+        if age < 0:
+            age += SEARCHES
+        if number != 0 and age <= self.learned_searches:
+            stamp = number
+            g = (self.word[s] - (stamp << STAMP)) >> 5
+            learned = self.pathcost[number] - g
+            if self.h_learned[s] > h:
+                h = self.h_learned[s]
+            if learned > h:
+                h = learned
+        self.h_learned[s] = h
+
+    # ---------------------------------------------------------------------- Open: buckets
+    def entry(self, f):
+        """The directory's entry for f, in a window that reaches down to it."""
+        d = (f >> PAGE_BITS) - self.base
+        return BEYOND if d >= BEYOND else d
+
+    def open_entry(self, d, page):
+        """Marks directory entry d as filled, with a page or as a LIST."""
+        i = d >> 6
+        if not self.directory_top & bit(i):
+            self.directory_top |= bit(i)
+            self.directory[i] = 0
+        self.directory[i] |= bit(d)
+        self.page_of[d] = page
+        self.first[d] = NONE
+        if page != LIST:
+            self.page_top[page] = 0
+            self.owner[page] = d
+
+    def take_page(self):
+        self.free_count -= 1
+        return self.free[self.free_count]
+
+    def close_entry(self, d):
+        i = d >> 6
+        page = self.page_of[d]
+        if page != LIST:
+            self.owner[page] = NONE
+            self.free[self.free_count] = page
+            self.free_count += 1
+        self.directory[i] &= ~bit(d)
+        if self.directory[i] == 0:
+            self.directory_top &= ~bit(i)
+
+    def is_open_entry(self, d):
+        return (self.directory_top & bit(d >> 6)) != 0 and (self.directory[d >> 6] & bit(d)) != 0
+
+    def link(self, s, before):
+        """s in front of the list that begins with `before`."""
+        self.next[s] = before
+        self.prev[s] = NONE
+        if before != NONE:
+            self.prev[before] = s
+
+    def lose_lowest(self):
+        self.low = NONE
+        self.low_f = -1
+
+    def bucket_insert(self, s, f):
+        if (f >> PAGE_BITS) < self.base:
+            self.rebase(f)
+        d = self.entry(f)
+        if not self.is_open_entry(d):
+            self.open_entry(d, self.take_page() if self.narrow and d != BEYOND and self.free_count > 0 else LIST)
+        if self.page_of[d] == LIST:
+            self.link(s, self.first[d])
+            self.first[d] = s
+            if f < self.low_f:
+                self.lose_lowest()
+        else:
+            self.page_insert(s, f, self.page_of[d])
+
+    def page_insert(self, s, f, page):
+        unit = f & (PAGE - 1)
+        word = (page << 6) + (unit >> 6)
+        b = (page << PAGE_BITS) + unit
+        if not self.page_top[page] & bit(unit >> 6):
+            self.page_top[page] |= bit(unit >> 6)
+            self.page_bits[word] = 0
+        if not self.page_bits[word] & bit(unit):
+            self.page_bits[word] |= bit(unit)
+            self.head[b] = NONE
+        self.link(s, self.head[b])
+        self.head[b] = s
+        if f < self.low_f:
+            self.low = b
+            self.low_f = f
+
+    def bucket_remove(self, s, f):
+        before = self.prev[s]
+        after = self.next[s]
+        if after != NONE:
+            self.prev[after] = before
+        if before != NONE:
+            self.next[before] = after
+            return
+        d = self.entry(f)
+        page = self.page_of[d]
+        if page == LIST:
+            self.first[d] = after
+            if after == NONE:
+                self.close_entry(d)
+            return
+        unit = f & (PAGE - 1)
+        word = (page << 6) + (unit >> 6)
+        b = (page << PAGE_BITS) + unit
+        self.head[b] = after
+        if after == NONE:
+            if b == self.low:
+                self.lose_lowest()
+            self.page_bits[word] &= ~bit(unit)
+            if self.page_bits[word] == 0:
+                self.page_top[page] &= ~bit(unit >> 6)
+                if self.page_top[page] == 0:
+                    self.close_entry(d)
+
+    def empty_entry(self, d, chain):
+        """Takes all states out of entry d and puts them, oldest first within equal f, before the chain."""
+        page = self.page_of[d]
+        s = self.first[d]
+        while True:
+            if page != LIST:
+                if self.page_top[page] == 0:
+                    break
+                unit = lowest(self.page_top[page])
+                unit = (unit << 6) + lowest(self.page_bits[(page << 6) + unit])
+                s = self.head[(page << PAGE_BITS) + unit]
+                self.page_bits[(page << 6) + (unit >> 6)] &= ~bit(unit)
+                if self.page_bits[(page << 6) + (unit >> 6)] == 0:
+                    self.page_top[page] &= ~bit(unit >> 6)
+            while s != NONE:
+                after = self.next[s]
+                self.next[s] = chain
+                chain = s
+                s = after
+            if page == LIST:
+                break
+        self.close_entry(d)
+        return chain
+
+    def insert_chain(self, chain):
+        while chain != NONE:
+            s = chain
+            chain = self.next[s]
+            self.bucket_insert(s, self.f(s))
+
+    def spread(self, d):
+        """The unordered list of entry d becomes a page; if there is none, the highest entry gives up its own."""
+        highest = 0
+        if self.free_count == 0:
+            for i in range(1, self.pages):
+                if self.owner[i] > self.owner[highest]:
+                    highest = i
+            i = self.owner[highest]
+            chain = self.empty_entry(i, NONE)
+            self.open_entry(i, LIST)
+            self.insert_chain(chain)
+            self.lose_lowest()
+        chain = self.empty_entry(d, NONE)
+        self.open_entry(d, self.take_page())
+        self.insert_chain(chain)
+
+    def rebase(self, f):
+        """Moves the directory's window so that f lies in its middle."""
+        chain = NONE
+        while self.directory_top != 0:
+            i = lowest(self.directory_top)
+            chain = self.empty_entry((i << 6) + lowest(self.directory[i]), chain)
+        self.base = (f >> PAGE_BITS) - PAGE // 2
+        self.lose_lowest()
+        self.insert_chain(chain)
+
+    def lowest_of_list(self, d, most):
+        """The newest of the lowest f in an unordered list, and f_min; NONE if the list has more than `most` states."""
+        s = self.first[d]
+        best = s
+        self.f_min = FAR
+        while s != NONE:
+            if most == 0:
+                return NONE
+            most -= 1
+            f = self.f(s)
+            if f < self.f_min:
+                self.f_min = f
+                best = s
+            s = self.next[s]
+        return best
+
+    def find_lowest(self):
+        """The first state of an Open that is not empty, and f_min; if it is in a page, low and low_f."""
+        while True:
+            i = lowest(self.directory_top)
+            d = (i << 6) + lowest(self.directory[i])
+            if d == BEYOND:
+                self.lowest_of_list(d, self.states)
+                self.rebase(self.f_min)
+                continue
+            if self.page_of[d] != LIST:
+                break
+            s = self.lowest_of_list(d, SHORT)
+            if s != NONE:
+                return s
+            self.spread(d)
+        page = self.page_of[d]
+        i = lowest(self.page_top[page])
+        i = (i << 6) + lowest(self.page_bits[(page << 6) + i])
+        self.low = (page << PAGE_BITS) + i
+        self.low_f = ((self.base + d) << PAGE_BITS) + i
+        self.f_min = self.low_f
+        return self.head[self.low]
+
+    # ---------------------------------------------------------------------- Open: binary heap
+    def goes_before(self, s, t):
+        if self.f_of[s] != self.f_of[t]:
+            return self.f_of[s] < self.f_of[t]
+        if self.g(s) != self.g(t):
+            return self.g(s) > self.g(t)
+        return self.order[s] > self.order[t]
+
+    def put(self, s, place):
+        self.next[place] = s
+        self.prev[s] = place
+
+    def sift_up(self, s, place):
+        while place > 0 and self.goes_before(s, self.next[(place - 1) >> 1]):
+            self.put(self.next[(place - 1) >> 1], place)
+            place = (place - 1) >> 1
+        self.put(s, place)
+
+    def sift_down(self, s, place):
+        child = 2 * place + 1
+        while child < self.open_size:
+            if child + 1 < self.open_size and self.goes_before(self.next[child + 1], self.next[child]):
+                child += 1
+            if not self.goes_before(self.next[child], s):
+                break
+            self.put(self.next[child], place)
+            place = child
+            child = 2 * place + 1
+        self.put(s, place)
+
+    # ---------------------------------------------------------------------- Open
+    def open_insert(self, s, f):
+        self.open_size += 1
+        if self.heap:
+            self.inserted += 1
+            self.order[s] = self.inserted
+            self.f_of[s] = f
+            self.sift_up(s, self.open_size - 1)
+        else:
+            self.bucket_insert(s, f)
+
+    def open_remove(self, s, f):
+        """Takes s out of Open, before its g changes."""
+        self.open_size -= 1
+        if self.heap:
+            last = self.next[self.open_size]
+            if last != s:
+                place = self.prev[s]
+                self.sift_down(last, place)
+                self.sift_up(last, self.prev[last])
+        else:
+            self.bucket_remove(s, f)
+
+    def open_min(self):
+        """The state of Open with the lowest f, or NONE; f_min is its f, or FAR."""
+        self.f_min = FAR
+        if self.open_size == 0:
+            return NONE
+        if self.heap:
+            self.f_min = self.f_of[self.next[0]]
+            return self.next[0]
+        if self.low == NONE:
+            return self.find_lowest()
+        self.f_min = self.low_f
+        return self.head[self.low]
+
+    def open_clear(self, f):
+        """An empty Open whose window begins at f: no later f is lower, h being consistent."""
+        self.open_size = 0
+        self.inserted = 0
+        self.directory_top = 0
+        self.base = f >> PAGE_BITS
+        self.lose_lowest()
+        self.free_count = self.pages
+        for i in range(self.pages):
+            self.free[i] = i
+            self.owner[i] = NONE
+
+    # ---------------------------------------------------------------------- InitializeSearch
+    def sweep(self):
+        """Wipes some states of forgotten searches, so that none is left when search numbers come round again."""
+        chunk = self.states // REMEMBERED + 1
+        while chunk > 0:
+            chunk -= 1
+            number = self.word[self.swept] >> STAMP
+            age = self.search - number
+            if age < 0:
+                age += SEARCHES
+            if number != 0 and age > self.learned_searches:
+                self.word[self.swept] = 0
+            self.swept += 1
+            if self.swept == self.states:
+                self.swept = 0
+
+    def initialize_search(self):
+        """InitializeSearch(): a new search from s_current. No work per cell: all earlier states have another number."""
+        if self.learn and self.search != 0:
+            self.pathcost[self.search] = self.lowest_f()
+            self.learned_searches += 1
+            if self.learned_searches > REMEMBERED:
+                self.learned_searches = 0
+        self.search = 1 if self.search == SEARCHES else self.search + 1
+        self.stamp = self.search
+        self.stamp <<= STAMP
+        self.sweep()
+        self.searches += 1
+        self.s_root = self.s_current
+        self.goal_y = self.s_goal // self.width
+        self.goal_x = self.s_goal - self.goal_y * self.width
+        y = self.s_root // self.width
+        x = self.s_root - y * self.width
+        if self.learn:
+            self.initialize_state(self.s_root, x, y)
+        self.word[self.s_root] = self.stamp | ROOT
+        h = self.h(self.s_root, x, y)
+        self.open_clear(self.w_g * h if self.w_h >= self.w_g else 0)
+        self.goal_f = FAR
+        self.goal_found = self.failed = self.stale = False
+        if self.s_root == self.s_goal:
+            self.goal_f = 0
+        else:
+            self.open_insert(self.s_root, self.w_h * h)
+        self.s_best = self.s_root
+        self.forget_path()
+
+    def lowest_f(self):
+        """f(s_best), for pathcost; 0 if Open is empty, from which nothing can be learned."""
+        self.open_min()
+        f = self.goal_f if self.goal_f < self.f_min else self.f_min
+        return f if f < FAR else 0
+
+    def forget_path(self):
+        self.path_length = self.path_new_length = 0
+        self.tracing = self.detour = self.new_best = False
+        self.at = self.came_from = NONE
+        self.phase = SEARCH
+
+    # ---------------------------------------------------------------------- Best-First-Search
+    def relax(self, t, direction, g, x, y):
+        """A path of cost g leads to t = (x, y): if it is the best so far, t goes into Open with it."""
+        word = self.word[t]
+        if (word >> STAMP) == self.search:
+            if (word & CLOSED and not self.reopen) or self.w_g == 0:
+                return
+            old = (word - self.stamp) >> 5
+            if g >= old:
+                return
+            if not word & CLOSED and t != self.s_goal:
+                self.open_remove(t, self.w_g * old + self.w_h * self.h(t, x, y))
+        elif self.learn:
+            self.initialize_state(t, x, y)
+        self.word[t] = self.stamp | (g << 5) | direction
+        if t == self.s_goal:
+            self.goal_f = self.w_g * g
+        else:
+            self.open_insert(t, self.w_g * g + self.w_h * self.h(t, x, y))
+
+    def through(self, s, t, length):
+        """The cost of the step from s to t, of the given length."""
+        if self.graded:
+            return length * (self.terrain[s] + self.terrain[t])
+        return length
+
+    def expand(self, s):
+        w = self.width
+        y = s // w
+        x = s - y * w
+        g = self.g(s)
+        moves = self.moves[s]
+        self.word[s] |= CLOSED
+        self.expansions += 1
+        if moves & 1:
+            self.relax(s - w, 0, g + self.through(s, s - w, STRAIGHT), x, y - 1)
+        if moves & 2:
+            self.relax(s + 1, 1, g + self.through(s, s + 1, STRAIGHT), x + 1, y)
+        if moves & 4:
+            self.relax(s + w, 2, g + self.through(s, s + w, STRAIGHT), x, y + 1)
+        if moves & 8:
+            self.relax(s - 1, 3, g + self.through(s, s - 1, STRAIGHT), x - 1, y)
+        if moves & 16:
+            self.relax(s - w + 1, 4, g + self.through(s, s - w + 1, DIAGONAL), x + 1, y - 1)
+        if moves & 32:
+            self.relax(s + w + 1, 5, g + self.through(s, s + w + 1, DIAGONAL), x + 1, y + 1)
+        if moves & 64:
+            self.relax(s + w - 1, 6, g + self.through(s, s + w - 1, DIAGONAL), x - 1, y + 1)
+        if moves & 128:
+            self.relax(s - w - 1, 7, g + self.through(s, s - w - 1, DIAGONAL), x - 1, y - 1)
+
+    def best_first_search(self, k):
+        """Best-First-Search(), Algorithm 1: at most k expansions; then s_best is the first of Open, or the goal."""
+        while True:
+            s = self.open_min()
+            if self.goal_f <= self.f_min:
+                self.goal_found = self.goal_f < FAR
+                self.failed = not self.goal_found
+                self.s_best = self.s_goal if self.goal_found else NONE
+                return
+            if k <= 0:
+                self.s_best = s
+                return
+            k -= 1
+            self.open_remove(s, self.f_min)
+            self.expand(s)
+
+    # ---------------------------------------------------------------------- trace back
+    def on_path(self, i):
+        """The i-th state of path, counted from s_best."""
+        return self.buffer[self.path + i]
+
+    def index_on_path(self, s):
+        """Where s is on path, or NONE. g falls along path from its second state on (the first may have got a better
+        parent since)."""
+        if self.path_length > 0 and self.on_path(0) == s:
+            return 0
+        low = 1
+        high = self.path_length - 1
+        while low < high:
+            middle = (low + high) >> 1
+            if self.g(self.on_path(middle)) > self.g(s):
+                low = middle + 1
+            else:
+                high = middle
+        return low if low == high and self.on_path(low) == s else NONE
+
+    def extend_path(self):
+        """One state more, towards the root; False if the buffer is full."""
+        if self.path_length == self.capacity:
+            return False
+        self.buffer[self.path + self.path_length] = self.parent(self.on_path(self.path_length - 1))
+        self.path_length += 1
+        self.trace_steps_taken += 1
+        return True
+
+    def trace_to_agent(self):
+        """path := from s_best back to s_current, or until s_current cannot be on it any more. False: buffer full."""
+        if self.new_best and not self.keeps_its_path():
+            self.buffer[self.path] = self.s_best
+            self.path_length = 1
+            self.at = NONE
+        self.new_best = False
+        if self.at != NONE or self.path_length == 0:
+            return True
+        self.at = self.index_on_path(self.s_current)
+        while self.at == NONE and self.g(self.on_path(self.path_length - 1)) > self.g(self.s_current):
+            if not self.extend_path():
+                return False
+            if self.on_path(self.path_length - 1) == self.s_current:
+                self.at = self.path_length - 1
+        return True
+
+    def trace_a_slice(self, steps):
+        """traceBack(pathNew, loc, N_T), 2009: at most so many steps; a whole pathNew becomes path. False: buffer full."""
+        new = self.capacity - self.path
+        if self.new_best and not self.tracing and not self.keeps_its_path():
+            self.buffer[new] = self.s_best
+            self.path_new_length = 1
+            self.tracing = True
+            self.new_best = False
+        if self.tracing:
+            s = self.buffer[new + self.path_new_length - 1]
+            while s != self.s_current and s != self.s_root:
+                if steps <= 0:
+                    break
+                if self.path_new_length == self.capacity:
+                    return False
+                s = self.parent(s)
+                self.buffer[new + self.path_new_length] = s
+                self.path_new_length += 1
+                self.trace_steps_taken += 1
+                steps -= 1
+            else:
+                self.path = new
+                self.path_length = self.path_new_length
+                self.tracing = False
+                self.at = NONE
+        if self.at == NONE and self.path_length > 0:
+            self.at = self.index_on_path(self.s_current)
+        return True
+
+    def keeps_its_path(self):
+        """The 2009 paper's path-switch rule: a new path is taken if its g is at least that of the one followed."""
+        if not self.path_switch or self.goal_found or self.path_length == 0 or self.at == 0:
+            return False
+        return self.g(self.s_best) < self.g(self.on_path(0))
+
+    # ---------------------------------------------------------------------- the route: way back, then path ahead
+    def find_meeting(self):
+        """Sets meeting: the index on path of the first state on it on the agent's way back. False: buffer full."""
+        self.meeting = self.at
+        if self.at != NONE:
+            return True
+        s = self.s_current
+        i = 0
+        while True:
+            while i < self.path_length and self.g(self.on_path(i)) > self.g(s):
+                i += 1
+            if i == self.path_length:
+                if not self.extend_path():
+                    return False
+            elif self.on_path(i) == s:
+                self.meeting = i
+                return True
+            else:
+                s = self.parent(s)
+
+    def legal(self, s, t):
+        """The direction of the legal step from s to t, or NONE."""
+        moves = self.moves[s]
+        for d in range(8):
+            if (moves >> d) & 1 and s + self.offset[d] == t:
+                return d
+        return NONE
+
+    def step_cost(self, s, t):
+        """The cost of a step on the present map, FAR if it is illegal."""
+        d = self.legal(s, t)
+        if d == NONE:
+            return FAR
+        return self.through(s, t, STRAIGHT if d < 4 else DIAGONAL)
+
+    def route_cost(self):
+        """The cost of the route on the present map, FAR if it is blocked; after find_meeting()."""
+        s = self.s_current
+        i = self.meeting
+        cost = 0
+        while s != self.on_path(0):
+            if i == self.meeting and s != self.on_path(i):
+                t = self.parent(s)
+            else:
+                i -= 1
+                t = self.on_path(i)
+            step = self.step_cost(s, t)
+            if step == FAR:
+                return FAR
+            cost += step
+            s = t
+        return cost
+
+    def planned_cost(self):
+        """The cost of the route as the search saw it; after find_meeting()."""
+        if self.detour:
+            return self.detour_cost
+        last = self.on_path(0)
+        turn = self.g(self.on_path(self.meeting))
+        cost = self.g(self.s_current) - turn
+        if self.meeting == 0:
+            return cost
+        if self.parent(last) != self.on_path(1):  # since then last has got a better parent
+            return cost + self.g(self.on_path(1)) - turn + self.step_cost(self.on_path(1), last)
+        return cost + self.g(last) - turn
+
+    def route_stands(self):
+        """The route is neither blocked nor dearer than planned by more than min_improvement; after find_meeting()."""
+        cost = self.route_cost()
+        return cost < FAR and cost <= self.planned_cost() * (1.0 + self.min_improvement)
+
+    # ---------------------------------------------------------------------- costs that fell
+    def is_next_to_closed(self, s):
+        if self.is_closed(s):
+            return True
+        for d in range(8):
+            if (self.moves[s] >> d) & 1 and self.is_closed(s + self.offset[d]):
+                return True
+        return False
+
+    def by_way_of(self, u, v):
+        """h(s_current, u) + c(u, v) + h(v, s_goal) of Algorithm 3, FAR if the step is illegal."""
+        cost = self.step_cost(u, v)
+        if cost == FAR:
+            return FAR
+        return self.h_between(self.s_current, u) + cost + self.h_between(v, self.s_goal)
+
+    def cheapest(self, past, only_next_to_closed):
+        """Algorithm 3's c' over the arcs at these cells, or past them."""
+        best = FAR
+        for i in range(len(self.cells)):
+            v = self.cells[i]
+            if only_next_to_closed and not self.is_next_to_closed(v):
+                continue
+            for d in range(8):
+                if not (self.moves[v] >> d) & 1:
+                    continue
+                u = v + self.offset[d]
+                if not past:
+                    best = min(best, self.by_way_of(u, v), self.by_way_of(v, u))
+                elif d < 4:
+                    for e in range(4):
+                        if (self.moves[v] >> e) & 1:
+                            best = min(best, self.by_way_of(u, v + self.offset[e]))
+        return best
+
+    # ---------------------------------------------------------------------- one interval of MoveToGoal
+    def reaches_goal(self):
+        """The route does."""
+        return self.path_length > 0 and self.on_path(0) == self.s_goal
+
+    def think(self):
+        """Search unless the goal is found, trace, look at the route: MOVED if the agent may move now."""
+        if self.phase == SEARCH:
+            if self.failed and self.stale:
+                self.initialize_search()
+            if not self.goal_found:
+                if not self.failed:
+                    self.best_first_search(self.k)
+                if self.failed:
+                    if not self.stale:
+                        return NO_PATH
+                    self.initialize_search()  # "no path" is said only of the present map
+                    return WAITED
+                self.new_best = True
+            self.phase = TRACE
+        if self.sliced:
+            if not self.trace_a_slice(self.trace_steps_found if self.goal_found else self.trace_steps):
+                return PATH_FULL
+        elif not self.trace_to_agent():
+            return PATH_FULL
+        if self.pause_when_found and self.reaches_goal():
+            return GOAL_FOUND
+        if self.stale and self.check_route and self.path_length > 0:
+            if not self.find_meeting():
+                return PATH_FULL
+            if not self.route_stands():
+                self.initialize_search()
+                return WAITED
+        self.phase = SEARCH
+        return MOVED
+
+    def next_state(self):
+        """Where the agent goes now, or NONE if it has to wait for a path."""
+        if self.path_length == 0:
+            return NONE
+        if self.at > 0:
+            return self.on_path(self.at - 1)
+        if self.at == 0 and not self.must_act:
+            return NONE
+        if self.s_current != self.s_root:
+            return self.parent(self.s_current)
+        return self.came_from
+
+    def move_agent(self):
+        """One step along the route, if the present map allows it."""
+        s = self.s_current
+        t = self.next_state()
+        if t == NONE:
+            return WAITED
+        d = self.legal(s, t)
+        if d == NONE:
+            self.refused += 1
+            if self.restart_when_refused:
+                self.initialize_search()
+            return WAITED
+        sum_of_costs = 1
+        if self.graded:
+            sum_of_costs = self.terrain[s] + self.terrain[t]
+        if d < 4:
+            self.straight_sum += sum_of_costs
+        else:
+            self.diagonal_sum += sum_of_costs
+        if self.detour:
+            self.detour_cost -= self.through(s, t, STRAIGHT if d < 4 else DIAGONAL)
+        if self.at > 0:
+            self.at -= 1
+        else:
+            self.at = NONE
+            self.back_moves += 1
+        self.moved += 1
+        self.came_from = s
+        self.s_current = t
+        self.trail[self.trail_length] = t
+        self.trail_length += 1
+        return AT_GOAL if t == self.s_goal else MOVED
+
+    def run_intervals(self):
+        status = AT_GOAL if self.s_current == self.s_goal else WAITED
+        while status <= WAITED and self.intervals_left > 0 and self.trail_length < TRAIL:
+            status = self.think()
+            if status >= PATH_FULL:
+                return status
+            if status == MOVED:
+                status = self.move_agent()
+            self.intervals_left -= 1
+            self.intervals += 1
+        return status
+
+    # ---------------------------------------------------------------------- for Python
+    def start(self, s_current, s_goal):
+        """A new search between these states."""
+        self.s_current, self.s_goal = s_current, s_goal
+        self.initialize_search()
+
+    def restart(self):
+        self.initialize_search()
+
+    def forget_learned(self):
+        """The next search starts from the user-given h."""
+        self.learned_searches = -1
+
+    def spend(self, k, trace_steps, trace_steps_found):
+        """What an interval has: k expansions (N_E), and, if trace-back is sliced, so many steps of it (N_T)."""
+        self.k, self.trace_steps, self.trace_steps_found = k, trace_steps, trace_steps_found
+
+    def run(self, intervals):
+        """Up to so many intervals; ends early at the goal, with no path, or for want of room in a buffer."""
+        self.intervals_left = intervals
+        if intervals * self.k < 64:
+            return self.run_intervals()
+        with cython.nogil:
+            status = self.run_intervals()
+        return status
+
+    def search_and_trace(self):
+        """An interval's first half; MOVED if the agent may move."""
+        if self.k < 64:
+            return self.think()
+        with cython.nogil:
+            status = self.think()
+        return status
+
+    def move(self):
+        """An interval's second half."""
+        self.intervals += 1
+        return self.move_agent()
+
+    def grow_path(self):
+        """Twice the room for path and pathNew."""
+        old = np.asarray(self.buffer).reshape(2, -1)
+        new = np.zeros((2, 2 * self.capacity), np.int32)
+        new[:, : self.capacity] = old
+        self.path = 2 * self.path
+        self.capacity *= 2
+        self.buffer = memoryview(new.reshape(-1))
+
+    def take_trail(self):
+        """The states moved to since the last call; one call takes what 4096 moves leave."""
+        trail = np.array(self.trail[: self.trail_length], np.int32)
+        self.trail_length = 0
+        return trail
+
+    def pass_interval(self):
+        """The agent waits for the rest of an interval in which its search was restarted."""
+        self.intervals += 1
+        self.intervals_left -= 1
+
+    def route_to_meeting(self):
+        """(way back, path ahead): states from s_current to where it meets path, and from there to s_best."""
+        if self.path_length == 0:
+            return [self.s_current], [self.s_current]
+        while not self.find_meeting():
+            self.grow_path()
+        s = self.s_current
+        back = [s]
+        while s != self.on_path(self.meeting):
+            s = self.parent(s)
+            back.append(s)
+        return back, np.asarray(self.buffer)[self.path : self.path + self.meeting + 1][::-1].tolist()
+
+    def place(self, s, at):
+        """The agent is at s, a state of the route: at index `at` of path, or NONE on its way back."""
+        self.s_current, self.at = s, at
+
+    def branch(self):
+        """The tree's path from the root to s_best."""
+        states = []
+        if self.s_best != NONE:
+            s = self.s_best
+            states.append(s)
+            while s != self.s_root:
+                s = self.parent(s)
+                states.append(s)
+        return states[::-1]
+
+    def remaining_cost(self):
+        """The route's cost on the present map plus h from its end to the goal; None if it is blocked."""
+        if self.path_length == 0:
+            return self.h_between(self.s_current, self.s_goal)
+        while not self.find_meeting():
+            self.grow_path()
+        cost = self.route_cost()
+        if cost == FAR:
+            return None
+        return cost + self.h_between(self.on_path(0), self.s_goal)
+
+    def stands(self):
+        """Neither blocked nor dearer than planned: the rise part of RestartSearch?(), over the whole route."""
+        if self.path_length == 0:
+            return True
+        while not self.find_meeting():
+            self.grow_path()
+        return self.route_stands()
+
+    def cheapest_detour(self, fallen, opened, only_next_to_closed):
+        """The least h(s_current, u) + c(u, v) + h(v, s_goal), Algorithm 3, over the arcs whose costs fell; None if there
+        is none. These are the arcs at the fallen cells and, of those that were blocked, the diagonal steps past them."""
+        best = FAR
+        for cells, past in ((fallen, False), (opened, True)):
+            self.cells = memoryview(cells)
+            best = min(best, self.cheapest(past, only_next_to_closed))
+        return best if best < FAR else None
+
+    def suffix_cost(self, path):
+        """The cost of the suffix of path after s_current, of all of it if s_current is not on it; as the search saw it."""
+        first = self.s_current if self.s_current in path else self.s_root
+        return self.g(self.s_best) - self.g(first) if self.s_best != NONE else 0
+
+    def route_reaches_goal(self):
+        return self.reaches_goal()
+
+    def path_states(self):
+        """The path, from where it has been traced to, to s_best."""
+        return np.array(self.buffer[self.path : self.path + self.path_length], np.int32)[::-1]
+
+    def h_value(self, s):
+        """h of a known state, as the search uses it."""
+        y = s // self.width
+        return self.h(s, s - y * self.width, y)
+
+    def step_costs(self, states):
+        """The costs of the legal steps of a walk."""
+        costs = np.zeros(max(len(states) - 1, 0), np.int64)
+        for i in range(len(costs)):
+            costs[i] = self.step_cost(states[i], states[i + 1])
+        return costs
+
+    def words(self):
+        """The states' words, as they are: see the module's text."""
+        return np.asarray(self.word)
+
+    def search_number(self):
+        return self.search
+
+    def memory(self):
+        """Bytes of search state, the route included."""
+        total = 0
+        for array in self.arrays():
+            total += array.nbytes
+        return total
+
+    def arrays(self):
+        """All that a search allocates."""
+        tree = [np.asarray(self.word), np.asarray(self.h_learned), np.asarray(self.pathcost)]
+        links = [np.asarray(self.next), np.asarray(self.prev), np.asarray(self.f_of), np.asarray(self.order)]
+        directory = [np.asarray(self.directory), np.asarray(self.page_of), np.asarray(self.first)]
+        pages = [np.asarray(self.page_top), np.asarray(self.page_bits), np.asarray(self.head)]
+        return tree + links + directory + pages + [np.asarray(self.buffer), np.asarray(self.trail)]

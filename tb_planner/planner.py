@@ -1,0 +1,563 @@
+"""TimeBoundedPlanner: an agent that searches k expansions an interval and moves; observe() takes in map changes."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tb_planner import kernel
+from tb_planner.algorithms import Algorithm, tba_star
+from tb_planner.grid import COST_STEPS, MAX_G, Cell, Change, GoalBlocked, Grid, StartBlocked
+from tb_planner.restart import RULES, could_shorten
+
+UNBOUNDED = 2**62
+MAX_K = 2**62
+STRAIGHT = 985  # the kernel's unit: a straight step
+
+
+class Status(enum.IntEnum):
+    """How an interval ended, or a search."""
+
+    MOVED = 0
+    """The agent moved one cell along its route."""
+    WAITED = 1
+    """No move: the search has just been restarted, or a path is still being traced."""
+    AT_GOAL = 2
+    """The agent is at its goal."""
+    NO_PATH = 3
+    """On the present map no path leads from the agent to its goal. A later map may change that."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """The 2009 paper's budget of an action: R, of which r goes to expansions, one of which costs c trace steps."""
+
+    R: int
+    r: float = 0.9
+    c: int = 10
+
+    def __post_init__(self) -> None:
+        if self.R < 1 or not 0 < self.r < 1 or self.c < 1 or self.expansions < 1:
+            raise ValueError(
+                f'R = {self.R}, r = {self.r}, c = {self.c}; R and c are >= 1, r is between 0 and 1, and R r >= 1'
+            )
+
+    @property
+    def expansions(self) -> int:
+        """N_E"""
+        return math.floor(self.R * self.r)
+
+    @property
+    def trace_steps(self) -> int:
+        """N_T"""
+        return (self.R - self.expansions) * self.c
+
+    @property
+    def trace_steps_found(self) -> int:
+        """All of R, once no more expansions are needed."""
+        return self.R * self.c
+
+    @property
+    def first_expansions(self) -> int:
+        """So few that the first path can be traced in the same interval."""
+        return min(self.expansions, self.trace_steps)
+
+
+class Figures(NamedTuple):
+    """Counted since the planner was made."""
+
+    intervals: int
+    moves: int
+    back_moves: int
+    expansions: int
+    searches: int
+    straight: int  # straight moves, or sums of costs over them
+    diagonal: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a search that ran to its end has found."""
+
+    status: Status
+    cells: list[Cell]
+    cost: float
+    expansions: int
+
+
+class TimeBoundedPlanner:
+    """MoveToGoal, an interval at a time. The grid is the agent's own: observe() writes into it.
+
+    k: expansions an interval, or Resources. trace_steps: N_T, None is unbounded. min_improvement: the fraction by which a
+    restart for a shorter way must shorten it, and by which a rise that does not block must make the route dearer.
+    start_tolerance, goal_tolerance: how many cells away a free one may stand in for a blocked one.
+    clean_search_every: so many intervals after its start a search on a map that has changed since is started over; 0: never.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        start: Cell,
+        goal: Cell,
+        algorithm: Algorithm | None = None,
+        k: int | Resources = 256,
+        *,
+        trace_steps: int | None = None,
+        min_improvement: float = 0.0,
+        start_tolerance: int = 0,
+        goal_tolerance: int = 0,
+        clean_search_every: int = 0,
+    ):
+        self.algorithm = tba_star() if algorithm is None else algorithm
+        self._check(k, trace_steps, min_improvement, start_tolerance, goal_tolerance, clean_search_every)
+        self.grid = grid
+        self.k = k
+        self.trace_steps = trace_steps
+        self.min_improvement = float(min_improvement)
+        self.start_tolerance = start_tolerance
+        self.goal_tolerance = goal_tolerance
+        self.clean_search_every = clean_search_every
+        s_start, s_goal = self._start_state(start), self._goal_state(goal)
+        self._goal = goal
+        self._passed: list[Change] = []  # falls that did not matter when they came
+        self._passed_search = 0
+        self._search = _new_search(grid)
+        _configure(self._search, self.algorithm)
+        self._search.act(
+            self.algorithm.restart in ('lazy', 'path_cost_increased'),
+            self.algorithm.restart != 'never',
+            isinstance(k, Resources),
+            isinstance(k, Resources) or trace_steps is not None,
+            self.min_improvement,
+        )
+        self._budget(first=True)
+        self._begin(s_start, s_goal)
+        self.status = Status.AT_GOAL if s_start == s_goal else Status.WAITED
+
+    # -------------------------------------------------------------------------------------------------- an interval
+    def step(self) -> Status:
+        """One interval: search unless the goal is found, then move."""
+        self.run(1)
+        return self.status
+
+    def run(self, intervals: int) -> NDArray[np.int32]:
+        """Up to so many intervals with no news of the map; fewer if the agent arrives, has no path, or after 4096 moves.
+        Returns the states the agent moved to."""
+        if intervals < 1:
+            raise ValueError(f'intervals is {intervals}; it is >= 1')
+        search = self._search
+        if search.intervals == 0 and isinstance(self.k, Resources):
+            code = self._run(1)
+            self._budget(first=False)
+            intervals -= 1
+            if code > kernel.WAITED or intervals == 0:
+                return search.take_trail()
+        if self.clean_search_every:
+            self._run_with_clean_searches(intervals)
+        else:
+            self._run(intervals)
+        return search.take_trail()
+
+    def search(self, expansions: int | None = None) -> Status:
+        """An interval's first half: k expansions, or as many as given, unless the goal is found; then trace back.
+
+        MOVED says that the agent may move now."""
+        if expansions is not None:
+            _check_at_least('expansions', expansions, 1)
+            self._budget(first=False, expansions=expansions)
+        if self._search.s_current == self._search.s_goal:
+            self.status = Status.AT_GOAL
+            return self.status
+        if self._is_clean_search_due():
+            self._restart()
+        while (code := self._search.search_and_trace()) > kernel.NO_PATH:
+            if code == kernel.PATH_FULL:
+                self._search.grow_path()
+            elif self._passed_falls_matter():
+                self._restart()
+                code = kernel.WAITED
+                break
+        if expansions is not None or isinstance(self.k, Resources):
+            self._budget(first=False)
+        self.status = Status(code)
+        return self.status
+
+    def move(self) -> Status:
+        """An interval's second half: one cell along the route, if the present map allows it."""
+        search = self._search
+        if search.s_current != search.s_goal and self.status != Status.NO_PATH:
+            self.status = Status(search.move())
+            search.take_trail()
+        return self.status
+
+    # -------------------------------------------------------------------------------------------------- news
+    def observe(self, values: ArrayLike, at: Cell | None = None) -> bool:
+        """The new map, or a patch of it whose first cell is `at`; True if the search was restarted for it."""
+        change = self.grid.update(values, at)
+        return self.map_changed(change) if change else False
+
+    def map_changed(self, change: Change) -> bool:
+        """RestartSearch?(), for a grid that has been updated already."""
+        if not change:
+            return False
+        search = self._search
+        s_goal = self._nearest_to_goal()
+        if s_goal != search.s_goal:
+            search.forget_learned()
+            self._restart(s_goal)
+            return True
+        if search.failed:
+            self._restart()
+            return True
+        if self.algorithm.learn_h and len(change.fallen):  # what was learned holds only while costs rise
+            learned = search.learned_searches > 0
+            search.forget_learned()
+            if learned:
+                self._restart()
+                return True
+        if RULES[self.algorithm.restart](search, change, self.algorithm, self.min_improvement):
+            self._restart()
+            return True
+        search.stale = True
+        if self.algorithm.restart == 'lazy' and len(change.fallen) and not search.route_reaches_goal():
+            self._let_pass(change)
+        return False
+
+    def advance(self, cell: Cell) -> bool:
+        """The agent is at this cell: on its route it goes on from there, elsewhere the search restarts. True if it did."""
+        state = self._start_state(cell)
+        back, ahead = self._search.route_to_meeting()
+        if state in ahead:
+            self._search.place(state, len(ahead) - 1 - ahead.index(state) if self._search.path_length else -1)
+        elif state in back:
+            self._search.place(state, -1)
+        else:
+            self._begin(state, self._search.s_goal)
+            self.status = Status.AT_GOAL if state == self._search.s_goal else Status.WAITED
+            return True
+        if state == self._search.s_goal:
+            self.status = Status.AT_GOAL
+        return False
+
+    def new_goal(self, goal: Cell) -> None:
+        """From where the agent is to another goal. A refused one leaves the old one as it was."""
+        s_goal = self._goal_state(goal)
+        self._goal = goal
+        self._search.forget_learned()
+        self._begin(self._search.s_current, s_goal)
+        self.status = Status.AT_GOAL if self._search.s_current == s_goal else Status.WAITED
+
+    def restart(self) -> None:
+        """InitializeSearch(), from where the agent is."""
+        self._restart()
+
+    # -------------------------------------------------------------------------------------------------- what is known
+    @property
+    def current_cell(self) -> Cell:
+        return self.grid.cell(self._search.s_current)
+
+    @property
+    def goal(self) -> Cell:
+        """The goal as given; the search goes to `target`."""
+        return self._goal
+
+    @property
+    def target(self) -> Cell:
+        """The goal, or the free cell that stands in for it."""
+        return self.grid.cell(self._search.s_goal)
+
+    @property
+    def goal_found(self) -> bool:
+        return bool(self._search.goal_found)
+
+    @property
+    def path(self) -> list[Cell]:
+        """The search tree's branch from its root to s_best."""
+        return [self.grid.cell(s) for s in self._search.branch()]
+
+    @property
+    def route(self) -> list[Cell]:
+        """The cells the agent will walk from where it is: back to the path it follows, then along it."""
+        back, ahead = self._search.route_to_meeting()
+        return [self.grid.cell(s) for s in back + ahead[1:]]
+
+    @property
+    def way_back(self) -> int:
+        """How many of the route's moves are back-moves."""
+        return len(self._search.route_to_meeting()[0]) - 1
+
+    @property
+    def expansions(self) -> int:
+        """Expansions since the planner was made."""
+        return int(self._search.expansions)
+
+    @property
+    def searches(self) -> int:
+        """Searches since the planner was made."""
+        return int(self._search.searches)
+
+    @property
+    def intervals(self) -> int:
+        return int(self._search.intervals)
+
+    @property
+    def moves(self) -> int:
+        return int(self._search.moved)
+
+    @property
+    def back_moves(self) -> int:
+        return int(self._search.back_moves)
+
+    @property
+    def refused_moves(self) -> int:
+        """Moves that the present map forbade: none but with restart 'never' or 'lazy_as_printed'."""
+        return int(self._search.refused)
+
+    @property
+    def cost(self) -> float:
+        """What the agent's moves have cost, from exact sums of straight and diagonal steps."""
+        return true_cost(self.grid, self._search.straight_sum, self._search.diagonal_sum)
+
+    @property
+    def figures(self) -> Figures:
+        s = self._search
+        return Figures(
+            s.intervals, s.moved, s.back_moves, s.expansions, s.searches, s.straight_sum, s.diagonal_sum
+        )
+
+    @property
+    def open_size(self) -> int:
+        return int(self._search.open_size) + (self._goal_reached() and not self.goal_found)
+
+    @property
+    def expanded(self) -> NDArray[np.bool_]:
+        """[y, x]: cells closed by the present search."""
+        return self._known() & ((self._words() & np.uint64(16)) != 0)
+
+    def open_cells(self) -> list[tuple[Cell, float, float]]:
+        """Open as (cell, f, g), best first."""
+        words, algorithm = self._words(), self.algorithm
+        ys, xs = np.nonzero(self._known() & ((words & np.uint64(16)) == 0))
+        scale = STRAIGHT * (2 * COST_STEPS if self.grid.graded else 1)
+        g = ((words[ys, xs] >> np.uint64(5)) & np.uint64(MAX_G)).astype(np.int64)
+        cells = [(int(x), int(y)) for x, y in zip(xs, ys, strict=True)]
+        h = np.array([self._search.h_value(self.grid.state(cell)) for cell in cells], np.int64)
+        f = algorithm.w_g * g + algorithm.w_h * h
+        order = np.lexsort((-g, f))
+        unit = scale * (algorithm.w_g or algorithm.w_h)
+        return [(cells[i], float(f[i]) / unit, float(g[i]) / scale) for i in order]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of search state; the grid is not in it."""
+        return int(self._search.memory())
+
+    # -------------------------------------------------------------------------------------------------- inside
+    def _begin(self, s_current: int, s_goal: int) -> None:
+        self._passed.clear()
+        self._search.pause_when_found = False
+        self._search.start(s_current, s_goal)
+        self._search_began = self._search.intervals
+
+    def _restart(self, s_goal: int | None = None) -> None:
+        """From the agent's cell, or, if it has been blocked, from a free one within the tolerance."""
+        free = self.grid.nearest_free(self.current_cell, self.start_tolerance)
+        state = self._search.s_current if free is None else self.grid.state(free)
+        self._begin(state, self._search.s_goal if s_goal is None else s_goal)
+        if self.status == Status.NO_PATH:
+            self.status = Status.WAITED
+
+    def _run(self, intervals: int) -> int:
+        search = self._search
+        while True:
+            code = search.run(intervals)
+            if code == kernel.PATH_FULL:
+                search.grow_path()
+            elif code == kernel.GOAL_FOUND:
+                if self._passed_falls_matter():
+                    self._restart()
+                    search.pass_interval()
+                    code = kernel.WAITED
+                    if search.intervals_left == 0:
+                        break
+            else:
+                break
+            intervals = search.intervals_left
+        self.status = Status(code)
+        return int(code)
+
+    def _run_with_clean_searches(self, intervals: int) -> None:
+        last = self._search.intervals + intervals
+        while (left := last - self._search.intervals) > 0 and self._search.trail_length < 4096:
+            if self._is_clean_search_due():
+                self._restart()
+            if self._run(min(left, self.clean_search_every)) > kernel.WAITED:
+                break
+
+    def _is_clean_search_due(self) -> bool:
+        if not self.clean_search_every or not self._search.stale:
+            return False
+        return bool(self._search.intervals - self._search_began >= self.clean_search_every)
+
+    def _let_pass(self, change: Change) -> None:
+        """Falls that do not matter yet are tested again when the goal is found."""
+        if self._search.searches != self._passed_search:
+            self._passed, self._passed_search = [], self._search.searches
+        self._passed.append(change)
+        if len(self._passed) > 64:
+            fallen, opened = (
+                np.unique(np.concatenate([getattr(c, name) for c in self._passed])) for name in ('fallen', 'opened')
+            )
+            self._passed = [Change(np.empty(0, np.int32), fallen, opened)]
+        self._search.pause_when_found = True
+
+    def _passed_falls_matter(self) -> bool:
+        self._search.pause_when_found = False
+        if not self._passed or self._passed_search != self._search.searches:
+            return False
+        passed, self._passed = self._passed, []
+        return any(could_shorten(self._search, c.fallen, c.opened, self.algorithm, self.min_improvement) for c in passed)
+
+    def _start_state(self, start: Cell) -> int:
+        self.grid.state(start, 'start')
+        free = self.grid.nearest_free(start, self.start_tolerance)
+        if free is None:
+            raise StartBlocked(_blocked('start', start, self.start_tolerance))
+        return self.grid.state(free)
+
+    def _goal_state(self, goal: Cell) -> int:
+        self.grid.state(goal, 'goal')
+        free = self.grid.nearest_free(goal, self.goal_tolerance)
+        if free is None:
+            raise GoalBlocked(_blocked('goal', goal, self.goal_tolerance))
+        return self.grid.state(free)
+
+    def _nearest_to_goal(self) -> int:
+        """The goal, or the free cell that stands in for it on this map. Without any the goal stays as it is, to be found
+        again when a later map frees it."""
+        free = self.grid.nearest_free(self._goal, self.goal_tolerance)
+        return self.grid.state(self._goal if free is None else free)
+
+    def _budget(self, first: bool, expansions: int | None = None) -> None:
+        if isinstance(self.k, Resources):
+            k = expansions or (self.k.first_expansions if first else self.k.expansions)
+            self._search.spend(k, self.k.trace_steps, self.k.trace_steps_found)
+        else:
+            steps = UNBOUNDED if self.trace_steps is None else self.trace_steps
+            self._search.spend(expansions or self.k, steps, steps)
+
+    def _words(self) -> NDArray[np.uint64]:
+        words: NDArray[np.uint64] = self._search.words().reshape(self.grid.height, self.grid.width)
+        return words
+
+    def _known(self) -> NDArray[np.bool_]:
+        return (self._words() >> np.uint64(48)) == np.uint64(self._search.search_number())
+
+    def _goal_reached(self) -> bool:
+        x, y = self.target
+        return bool(self._known()[y, x])
+
+    def _check(
+        self,
+        k: int | Resources,
+        trace_steps: int | None,
+        min_improvement: float,
+        start_tolerance: int,
+        goal_tolerance: int,
+        clean_search_every: int,
+    ) -> None:
+        if isinstance(k, Resources):
+            if trace_steps is not None:
+                raise ValueError(f'trace_steps is {trace_steps}; Resources say it already')
+        else:
+            _check_at_least('k', k, 1)
+            if k > MAX_K:
+                raise ValueError(f'k is {k}; it is at most {MAX_K}')
+        if trace_steps is not None:
+            _check_at_least('trace_steps', trace_steps, 1)
+        if self.algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
+            raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
+        if not 0 <= min_improvement < 1:
+            raise ValueError(f'min_improvement is {min_improvement}; it is a fraction, 0 to below 1')
+        _check_at_least('start_tolerance', start_tolerance, 0)
+        _check_at_least('goal_tolerance', goal_tolerance, 0)
+        _check_at_least('clean_search_every', clean_search_every, 0)
+
+
+def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None = None) -> Plan:
+    """The search run to its end, with no agent moving. Its memory is kept with the grid for the next call."""
+    algorithm = tba_star() if algorithm is None else algorithm
+    s_start, s_goal = grid.state(start, 'start'), grid.state(goal, 'goal')
+    if grid.is_blocked(start):
+        raise StartBlocked(_blocked('start', start, 0))
+    if grid.is_blocked(goal):
+        raise GoalBlocked(_blocked('goal', goal, 0))
+    search, grid.spare_search = grid.spare_search or _new_search(grid), None
+    _configure(search, algorithm)
+    before = search.expansions
+    search.forget_learned()
+    search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
+    search.start(s_start, s_goal)
+    while search.search_and_trace() == kernel.PATH_FULL:
+        search.grow_path()
+    states = search.path_states() if search.goal_found else np.empty(0, np.int32)
+    expansions = int(search.expansions - before)
+    grid.spare_search = search
+    if not len(states):
+        return Plan(Status.NO_PATH, [], math.inf, expansions)
+    ys, xs = np.divmod(states, grid.width)
+    cells = list(zip(xs.tolist(), ys.tolist(), strict=True))
+    return Plan(Status.AT_GOAL, cells, _path_cost(grid, xs, ys), expansions)
+
+
+def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
+    """How many steps of this walk lie on no shortest path to the goal."""
+    search = _new_search(grid)
+    search.configure(1, 0, False, False, False, False)  # Dijkstra's algorithm, from the goal to everywhere
+    search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
+    search.start(grid.state(goal), -1)
+    search.search_and_trace()
+    distance = (search.words()[states] >> np.uint64(5)).astype(np.int64) & MAX_G
+    return int(np.count_nonzero(distance[:-1] != search.step_costs(states) + distance[1:]))
+
+
+def _new_search(grid: Grid) -> kernel.Search:
+    return kernel.Search(grid.moves.reshape(-1), grid.terrain.reshape(-1), grid.width, grid.neighbours, grid.graded)
+
+
+def _configure(search: kernel.Search, algorithm: Algorithm) -> None:
+    search.configure(
+        algorithm.w_g,
+        algorithm.w_h,
+        algorithm.reopen,
+        algorithm.ties == 'larger_g',
+        algorithm.learn_h,
+        algorithm.path_switch,
+    )
+
+
+def _path_cost(grid: Grid, xs: NDArray[np.int32], ys: NDArray[np.int32]) -> float:
+    diagonal = (np.diff(xs) != 0) & (np.diff(ys) != 0)
+    terrain = grid.terrain[ys, xs].astype(np.int64)
+    steps = terrain[:-1] + terrain[1:] if grid.graded else np.ones(len(diagonal), np.int64)
+    return true_cost(grid, int(steps[~diagonal].sum()), int(steps[diagonal].sum()))
+
+
+def true_cost(grid: Grid, straight: int, diagonal: int) -> float:
+    """From sums over straight and diagonal steps: of steps, or, on a grid with costs, of the costs at both ends."""
+    return (straight + diagonal * math.sqrt(2)) / (2 * COST_STEPS if grid.graded else 1)
+
+
+def _blocked(what: str, cell: Cell, tolerance: int) -> str:
+    x, y = cell
+    return f'{what} ({x}, {y}) is blocked, and no cell within the tolerance of {tolerance} cells is free'
+
+
+def _check_at_least(name: str, value: int, least: int) -> None:
+    if value != int(value) or value < least:
+        raise ValueError(f'{name} is {value}; it is a whole number >= {least}')

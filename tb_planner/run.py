@@ -1,0 +1,77 @@
+"""MoveToGoal: a planner's agent in a world, and the record of its run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from tb_planner.grid import Cell
+from tb_planner.planner import Status, TimeBoundedPlanner, count_non_optimal, true_cost
+from tb_planner.world import Static, World
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened. A status of MOVED or WAITED says that the intervals ran out."""
+
+    status: Status
+    cost: float
+    moves: int
+    back_moves: int
+    non_optimal_moves: int | None  # moves that lie on no shortest path to the goal; on request
+    intervals: int
+    expansions: int
+    searches: int
+    search_time_s: float
+    cells: list[Cell]  # from the start on
+
+
+def move_to_goal(
+    planner: TimeBoundedPlanner, world: World, *, max_intervals: int | None = None, non_optimal: bool = False
+) -> Run:
+    """MoveToGoal(), Algorithms 1 and 2: intervals until the agent is at its goal or has no path.
+
+    max_intervals: by default 1000 for each cell of the grid. A planner that has moved before counts from now.
+    """
+    if non_optimal and not isinstance(world, Static):
+        raise ValueError(f'non-optimal moves are defined on a static map; the world is {type(world).__name__}')
+    if max_intervals is None:
+        max_intervals = 1000 * planner.grid.width * planner.grid.height
+    if max_intervals < 1:
+        raise ValueError(f'max_intervals is {max_intervals}; it is >= 1')
+    before = planner.figures
+    search_time_s = 0.0
+    trail = [np.array([planner.grid.state(planner.current_cell)], np.int32)]
+    news = world.enter(planner.current_cell, planner.goal)
+    left = max_intervals
+    while left > 0 and planner.status != Status.AT_GOAL:
+        began = time.perf_counter()
+        if news is not None:
+            planner.observe(*news)
+        walked = planner.run(min(left, world.moves_until_news()))
+        search_time_s += time.perf_counter() - began
+        left = max_intervals - (planner.intervals - before.intervals)
+        world.walk(np.concatenate((trail[-1][-1:], walked)))
+        if planner.status == Status.NO_PATH:
+            break
+        news = None
+        if len(walked):
+            trail.append(walked)
+            news = world.look(planner.current_cell, planner.goal)
+    after = planner.figures
+    states = np.concatenate(trail)
+    ys, xs = np.divmod(states, planner.grid.width)
+    return Run(
+        status=planner.status,
+        cost=true_cost(planner.grid, after.straight - before.straight, after.diagonal - before.diagonal),
+        moves=after.moves - before.moves,
+        back_moves=after.back_moves - before.back_moves,
+        non_optimal_moves=count_non_optimal(world.grid, states, planner.target) if non_optimal else None,
+        intervals=after.intervals - before.intervals,
+        expansions=after.expansions - before.expansions,
+        searches=after.searches - before.searches + 1,  # the one that was running counts
+        search_time_s=search_time_s,
+        cells=list(zip(xs.tolist(), ys.tolist(), strict=True)),
+    )
