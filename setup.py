@@ -131,6 +131,7 @@ setup(
             'Cython>=3.0.8',
             'colcon-ros',
             'hypothesis',
+            'matplotlib',
             'mypy~=2.4',
             'pytest',
             'ruff~=0.17.4',
