@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -13,6 +13,7 @@ settings.register_profile('fixed', derandomize=True, deadline=None, suppress_hea
 settings.register_profile(
     'search_for_more', deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=5000
 )
+settings.register_profile('no_shrinking', settings.get_profile('fixed'), phases=(Phase.explicit, Phase.generate))
 settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'fixed'))
 
 

@@ -1,7 +1,7 @@
 """The papers' pseudo-code in plain dicts and heapq, and SciPy's Dijkstra: what the planner is compared with.
 
-Nothing here knows tb_planner. States are cells (x, y). Lengths are whole numbers: an edge of length 1 between cells of
-traversal costs t(u) and t(v), both in sixteenths, weighs (t(u) + t(v)) * straight, a diagonal one (t(u) + t(v)) * diagonal.
+Nothing here knows tb_planner. States are cells (x, y). Lengths are whole numbers: a straight edge between cells of
+traversal costs t(u) and t(v), both in sixteenths, weighs (t(u) + t(v)) * straight, a diagonal one times diagonal.
 With EXACT, whose ratio is sqrt(2) to forty digits, sums below 1e15 order just as real numbers a + b * sqrt(2) do:
 two that differ do so by more than 1e-16. INTEGER is the pair 985 and 1393 that the design page names.
 """
@@ -30,7 +30,7 @@ DIAGONAL_STEPS = ((1, -1), (1, 1), (-1, 1), (-1, -1))
 
 
 class Terrain:
-    """A grid as Succ(s) and c(u, v) see it; values are True where blocked, or costs of at least 1, inf where blocked."""
+    """A grid as Succ(s) and c(u, v) see it; values are True where blocked, or costs, inf where blocked."""
 
     def __init__(self, values: np.ndarray, neighbours: int = 8, corner_cutting: bool = False) -> None:
         costs = np.where(values, np.inf, 1.0) if values.dtype == bool else np.asarray(values, dtype=float)
@@ -121,7 +121,7 @@ class Rules:
 
 
 class Oracle:
-    """Algorithms 1 to 3 of 2012 and of 2014 in one: Best-First-Search in slices of k, MoveToGoal interval by interval."""
+    """Algorithms 1 to 3 of 2012 and of 2014 in one: Best-First-Search in slices of k, MoveToGoal by intervals."""
 
     def __init__(
         self, terrain: Terrain, start: Cell, goal: Cell, rules: Rules, k: int, metric: tuple[int, int] = EXACT
@@ -134,6 +134,7 @@ class Oracle:
         self.h: dict[Cell, int] = {}
         self.g: dict[Cell, float] = {}
         self.fell_since_start = False
+        self.searches_learned_from = -1
         self.expansions = 0
         self.back_moves = 0
         self.initialize_search()
@@ -173,13 +174,16 @@ class Oracle:
     def initialize_search(self) -> None:
         """InitializeSearch(); remembers pathcost of the search that ends, as StartNewSearch? of TBAA* does.
 
-        If a cost has fallen, all h-values start again from H: what the search that ends has learned is no longer valid.
+        From a search whose Open ran empty nothing is learned. If a cost has fallen, all h-values start again from H.
         """
         if self.searchnumber:
-            self.pathcost[self.searchnumber] = self.lowest_f()
+            self.pathcost[self.searchnumber] = self.lowest_f() if self.key else 0
+        self.searches_learned_from += 1
         if self.fell_since_start:
             self.search.clear()
+            self.searches_learned_from = 0
         self.fell_since_start = False
+        self.failed = False
         self.searchnumber += 1
         self.s_root = self.s_current
         self.heap: list[tuple[tuple[float, ...], Cell]] = []
@@ -271,12 +275,14 @@ class Oracle:
     def observe(self, terrain: Terrain) -> bool:
         """Get the new cost function, then RestartSearch?(); True if the search restarted."""
         before, self.terrain = self.terrain, terrain
+        self.fallen = {s for s, t in terrain.cost.items() if t < before.cost.get(s, math.inf)}
         changes = list(self.changed_edges(before))
-        if not changes:
+        if before.cost == terrain.cost:
             return False
         self.changed_since_start = True
-        self.fell_since_start |= any(after < prior for _, prior, after in changes)
-        if not self.restart_search(changes):
+        self.fell_since_start |= bool(self.fallen)
+        misled = self.fallen and self.rules.learn_h and self.searches_learned_from > 0
+        if not (self.failed or misled or self.restart_search(changes)):
             return False
         self.initialize_search()
         return True
@@ -297,17 +303,21 @@ class Oracle:
         """RestartSearch?()."""
         if self.rules.restart in ('never', 'eager'):
             return self.rules.restart == 'eager'
-        walked = {edge for u, v in pairwise(self.route) for edge in ((u, v), (v, u))}
-        if any(after > prior and edge in walked for edge, prior, after in changes):
+        if any(after > prior for _, prior, after in changes) and self.route_is_dearer_than_planned():
             return True
         if self.rules.restart == 'path_cost_increased':
             return False
         falls = [edge for edge, prior, after in changes if after < prior]
-        mattering = falls if self.goal_found else [e for e in falls if self.is_closed.intersection(e)]
-        if self.path and any(self.could_be_shorter(edge) for edge in mattering):
+        if self.path and any(self.could_be_shorter(edge) for edge in falls if self.goal_found or self.matters(edge)):
             return True
         self.falls_let_pass += falls
         return False
+
+    def matters(self, edge: Edge) -> bool:
+        """While the search runs: whether a fallen cell that made the edge fall is closed or next to a closed one."""
+        (ux, uy), (vx, vy) = edge
+        causes = self.fallen.intersection({(ux, uy), (vx, vy), (ux, vy), (vx, uy)})
+        return any(not self.is_closed.isdisjoint((s, *self.terrain.succ(s))) for s in causes)
 
     def could_be_shorter(self, edge: Edge) -> bool:
         """Lines 6 to 8 of Algorithm 3 of 2014, for the whole route and what is left from its end to the goal."""
@@ -316,25 +326,28 @@ class Oracle:
         remaining = self.path_cost(self.route) + self.distance(self.route[-1], self.goal)
         return self.rules.w_h * through < self.rules.w_g * remaining
 
-    def route_is_stale(self) -> bool:
-        """Whether the path just found runs over an edge dearer now than when the search took it."""
-        if self.rules.restart not in ('lazy', 'path_cost_increased'):
+    def route_is_dearer_than_planned(self) -> bool:
+        """Whether the whole route, way back and path ahead, costs more now than the search thought."""
+        if not self.path or self.rules.restart not in ('lazy', 'path_cost_increased'):
             return False
-        return self.path_cost(self.path) > self.g[self.path[-1]] or self.path_cost(self.route) == math.inf
+        turn = next(s for s in self.route if s in self.path)
+        planned = self.g[self.s_current] - self.g[turn] + self.g[self.path[-1]] - self.g[turn]
+        return self.path_cost(self.route) > planned
 
     def is_shorter_by_a_fall_let_pass(self) -> bool:
         """The falls that did not matter while the search ran, tested again when the goal is found."""
         return self.goal_found and any(self.could_be_shorter(edge) for edge in self.falls_let_pass)
 
     def search_interval(self) -> bool:
-        """The search half of an interval; False if there is no path. Afterwards path may be empty: then the agent waits."""
+        """The search half of an interval; False if there is no path. If path is empty afterwards the agent waits."""
         if self.goal_found:
             return True
         if not self.best_first_search(self.k):
-            if not self.changed_since_start or self.rules.restart == 'never':
+            self.failed = True
+            if not self.changed_since_start:
                 return False
             self.initialize_search()
-        elif self.route_is_stale() or self.is_shorter_by_a_fall_let_pass():
+        elif self.route_is_dearer_than_planned() or self.is_shorter_by_a_fall_let_pass():
             self.initialize_search()
         return True
 
@@ -348,3 +361,58 @@ class Oracle:
             self.s_current = self.parent[self.s_current]
             self.back_moves += 1
         return True
+
+
+class SlicedOracle(Oracle):
+    """TBA* as Algorithm 1 of 2009 has it, on a static map: both expansions and trace steps are limited in an interval.
+
+    The first interval expands min(N_E, N_T) states, so that there is a first path; once the goal is found all of R
+    is for tracing.
+    """
+
+    def __init__(
+        self, terrain: Terrain, start: Cell, goal: Cell, rules: Rules, n_e: int, n_t: int, n_t_found: int
+    ) -> None:
+        super().__init__(terrain, start, goal, rules, n_e)
+        self.n_e, self.n_t, self.n_t_found = n_e, n_t, n_t_found
+        self.path_new: list[Cell] = []
+        self.done_trace = True
+        self.solution_traced = False
+        self.follow: list[Cell] = []
+        self.came_from: Cell | None = None
+
+    def interval(self) -> bool:
+        """Lines 6 to 31; False if there is no path."""
+        if not self.goal_found:
+            first = self.expansions == 0
+            if not self.best_first_search(min(self.n_e, self.n_t) if first else self.n_e):
+                return False
+        if not self.solution_traced:
+            self.trace_back(self.n_t_found if self.goal_found else self.n_t)
+        self.act()
+        return True
+
+    def trace_back(self, steps: int) -> None:
+        """Lines 10 to 19: a trace goes on until it meets the agent or the start; only then the agent follows it."""
+        if self.done_trace:
+            self.path_new = [self.path[-1]]
+        while self.path_new[0] not in (self.s_current, self.s_root) and steps:
+            self.path_new.insert(0, self.parent[self.path_new[0]])
+            steps -= 1
+        self.done_trace = self.path_new[0] in (self.s_current, self.s_root)
+        if self.done_trace:
+            self.follow = self.path_new
+            self.solution_traced = self.follow[-1] == self.goal
+
+    def act(self) -> None:
+        """Lines 21 to 31: along the path; from its end back towards the start; from there to where it came from."""
+        here = self.s_current
+        if here in self.follow[:-1]:
+            at = self.follow.index(here)
+            self.s_current = self.follow[at + 1]
+            self.follow = self.follow[at + 1 :]
+        elif here != self.s_root:
+            self.s_current = self.parent[here]
+        elif self.came_from is not None:
+            self.s_current = self.came_from
+        self.came_from = here

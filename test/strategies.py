@@ -1,4 +1,4 @@
-"""What Hypothesis draws: grids with start and goal, algorithms beside their rules for the oracle, changes of the map."""
+"""What Hypothesis draws: grids with start and goal, algorithms and their rules for the oracle, changes of the map."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def static_algorithms(draw: Any, reopen: bool = False) -> tuple[Any, Rules]:
     ties = draw(st.sampled_from(('lifo', 'larger_g')))
     w = draw(st.sampled_from((*WEIGHTS, None)))
     if w is None:
-        return tb_gbfs(ties=ties, reopen=reopen), Rules(0, 1, 'lazy', False, reopen, ties)
+        return tb_gbfs(ties=ties), Rules(0, 1, 'lazy', False, False, ties)
     return tb_wa_star(w, ties=ties, reopen=reopen), Rules(*weights_of(w), 'lazy', False, reopen, ties)
 
 

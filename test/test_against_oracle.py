@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import EXACT, INTEGER, Oracle, Terrain, true_distance
+from oracle import EXACT, INTEGER, Oracle, Rules, Terrain, true_distance
 from strategies import (
     LOOKAHEADS,
     WEIGHTS,
@@ -17,6 +17,7 @@ from strategies import (
     repainted,
     restarting_algorithms,
     static_algorithms,
+    weights_of,
 )
 
 from tb_planner import Status, TimeBoundedPlanner, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
@@ -40,7 +41,8 @@ def check_plan(problem: Problem, algorithm, w: float) -> None:
     assert plan.status is Status.AT_GOAL
     assert (plan.cells[0], plan.cells[-1]) == (problem.start, problem.goal)
     assert terrain.length(list(plan.cells)) == pytest.approx(plan.cost, rel=1e-9)
-    assert optimal * (1 - 1e-9) <= plan.cost <= w * optimal * (1 + 1e-6)
+    assert optimal * (1 - 1e-9) <= plan.cost
+    assert plan.cost <= w * optimal * (1 + 1e-6) or w == math.inf
 
 
 @settings(max_examples=1500)
@@ -56,9 +58,9 @@ def test_weighted_plans_cost_at_most_w_times_the_optimum(problem, w, reopen, tie
 
 
 @settings(max_examples=500)
-@given(problems(), st.booleans(), st.sampled_from(('lifo', 'larger_g')))
-def test_greedy_search_finds_a_path_whenever_there_is_one(problem, reopen, ties):
-    check_plan(problem, tb_gbfs(reopen=reopen, ties=ties), w=math.inf)
+@given(problems(), st.sampled_from(('lifo', 'larger_g')))
+def test_greedy_search_finds_a_path_whenever_there_is_one(problem, ties):
+    check_plan(problem, tb_gbfs(ties=ties), w=math.inf)
 
 
 class Pair:
@@ -79,25 +81,28 @@ class Pair:
         solvable = self.oracle.search_interval()
         self.planner.search()
         assert (self.planner.status is Status.NO_PATH) == (not solvable)
-        self.compare()
+        self.compare_trees()
         if solvable:
+            self.compare_paths()
             moved = self.oracle.move()
             assert (self.planner.move() in (Status.MOVED, Status.AT_GOAL)) == moved
             assert self.planner.current_cell == self.oracle.s_current
         return solvable
 
-    def compare(self) -> None:
-        """What both know after a search."""
+    def compare_trees(self) -> None:
+        """What both have closed and what is in Open."""
         oracle, planner = self.oracle, self.planner
         ys, xs = np.nonzero(planner.expanded)
         assert set(zip(xs.tolist(), ys.tolist(), strict=True)) == oracle.is_closed
         assert planner.expansions == oracle.expansions
         assert planner.searches == oracle.searchnumber
         assert planner.goal_found == oracle.goal_found
-        assert list(planner.path) == oracle.path
-        assert list(planner.route) == oracle.route
-        goal = {self.problem.goal}
-        assert {cell for cell, _, _ in planner.open_cells()} - goal == oracle.open_cells() - goal
+        assert {cell for cell, _, _ in planner.open_cells()} == oracle.open_cells()
+
+    def compare_paths(self) -> None:
+        """Where both will go. A search just restarted has no path yet."""
+        assert list(self.planner.path) == (self.oracle.path or [self.oracle.s_root])
+        assert list(self.planner.route) == self.oracle.route
 
     def change(self, patch: np.ndarray, at: tuple[int, int]) -> None:
         """The same patch for both; they must agree on whether to restart."""
@@ -192,6 +197,7 @@ def hills(shape, seed):
 
 LARGER = {
     'random': noise((60, 80), 0.3, 1),
+    'solvable': noise((60, 80), 0.2, 4),
     'open': np.zeros((50, 90), dtype=bool),
     'sparse': noise((90, 50), 0.1, 2),
     'serpentine': serpentine(61),
@@ -204,8 +210,6 @@ LARGER = {
 @pytest.mark.parametrize('ties', ['lifo', 'larger_g'])
 @pytest.mark.parametrize('name', LARGER)
 def test_larger_maps_are_searched_in_the_order_of_the_oracle(name, ties, w):
-    from strategies import Rules, weights_of
-
     height, width = LARGER[name].shape
     start, goal = (0, 0), (width - 1, height - 1)
     problem = Problem(freed(LARGER[name], start, goal), 8, False, start, goal)

@@ -135,13 +135,19 @@ def test_an_update_that_changes_nothing_is_no_change():
     assert not grid.update(grid.costs)
 
 
-def test_a_grid_of_blocked_cells_takes_costs_and_the_reverse():
-    grid = Grid(np.zeros((3, 3), dtype=bool))
-    change = grid.update(np.array([[4.0]]), at=(1, 1))
+def test_a_grid_of_costs_takes_blocked_cells():
+    grid = Grid(np.full((3, 3), 2.5))
+    change = grid.update(np.array([[True, False]]), at=(1, 1))
     assert change.risen.tolist() == [4]
-    assert grid.costs[1, 1] == 4
-    assert grid.step_cost((0, 1), (1, 1)) == 2.5
-    assert grid.update(np.zeros((3, 3), dtype=bool)).fallen.tolist() == [4]
+    assert change.fallen.tolist() == [5]
+    assert np.isinf(grid.costs[1, 1])
+    assert grid.step_cost((2, 0), (2, 1)) == 1.75
+
+
+def test_a_grid_of_blocked_cells_refuses_costs():
+    grid = Grid(np.zeros((3, 3), dtype=bool))
+    with pytest.raises(ValueError, match='float64'):
+        grid.update(np.array([[4.0]]), at=(1, 1))
     assert_same(grid, Grid(np.zeros((3, 3), dtype=bool)))
 
 

@@ -5,6 +5,7 @@ As a script, this file prints what the plain kernel does.
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from importlib.abc import MetaPathFinder
@@ -26,16 +27,15 @@ class PlainKernel(MetaPathFinder):
         return importlib.util.spec_from_file_location(name, Path(path[0]) / 'kernel.py')
 
 
-def algorithm_of(rng):
+def algorithm_of(rng, sliced):
     from tb_planner import ALGORITHMS, tb_wa_star
 
     name = str(rng.choice(sorted(ALGORITHMS)))
-    options = {
-        'ties': str(rng.choice(('lifo', 'larger_g'))),
-        'reopen': bool(rng.random() < 0.2),
-        'shortcut': bool(rng.random() < 0.3),
-        'path_switch': bool(rng.random() < 0.3),
-    }
+    options = {'ties': str(rng.choice(('lifo', 'larger_g')))}
+    if name not in ('rtba_star', 'tbaa_star'):
+        options.update(shortcut=bool(rng.random() < 0.3), path_switch=bool(rng.random() < 0.3))
+        if name != 'tb_gbfs' and not sliced:
+            options['reopen'] = bool(rng.random() < 0.3)
     if name == 'tb_wa_star':
         return tb_wa_star(float(rng.choice((1.0, 1.01, 1.4, 3.0, 25.0))), **options)
     return ALGORITHMS[name](**options)
@@ -98,7 +98,9 @@ def intervals_of(seed):
     for x, y in (start, goal):
         values[y, x] = False if values.dtype == bool else 1
     grid = Grid(values, neighbours=int(rng.choice((4, 8))), corner_cutting=bool(rng.integers(2)))
-    planner = TimeBoundedPlanner(grid, start, goal, algorithm_of(rng), **lookahead_of(rng))
+    lookahead = lookahead_of(rng)
+    sliced = 'trace_steps' in lookahead or not isinstance(lookahead['k'], int)
+    planner = TimeBoundedPlanner(grid, start, goal, algorithm_of(rng, sliced), **lookahead)
     for interval in range(INTERVALS):
         status = planner.step()
         yield snapshot(planner)
@@ -135,8 +137,12 @@ def run_plain():
 
 @pytest.fixture(scope='module')
 def plain():
-    command = [sys.executable, __file__]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    import tb_planner
+
+    # the subprocess finds the same package, installed or not
+    path = os.pathsep.join([str(Path(tb_planner.__file__).parents[1]), os.environ.get('PYTHONPATH', '')])
+    environment = {**os.environ, 'PYTHONPATH': path}
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

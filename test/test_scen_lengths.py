@@ -3,6 +3,7 @@
 By default a fixed sample of every file; all of the 150,000 problems with TB_PLANNER_ALL_PROBLEMS=1.
 """
 
+import math
 import os
 
 import numpy as np
@@ -23,11 +24,16 @@ def sample(problems, seed):
     return [problems[i] for i in sorted(chosen)]
 
 
-def half_a_digit(path):
-    """What a length can lack by being written with so many decimals: bg512 has two, the others five or more."""
-    lines = path.read_text().splitlines()[1:]
-    decimals = max((len(line.split()[-1].partition('.')[2]) for line in lines if line.strip()), default=0)
-    return 0.5 * 10.0**-decimals
+def half_a_digit(length, decimals):
+    """What a length can lack by being rounded: to two decimals in bg512, to six digits in the others."""
+    digits = 5 - math.floor(math.log10(length)) if length else 5
+    return 0.5 * 10.0 ** -min(digits, decimals)
+
+
+def decimals_of(path):
+    """The most decimals that a length of this file is written with."""
+    lengths = [line.split()[-1] for line in path.read_text().splitlines()[1:] if line.strip()]
+    return max(len(length.partition('.')[2]) for length in lengths)
 
 
 @pytest.mark.parametrize('folder', ['bg512', 'rooms', 'sc1', 'dao'])
@@ -38,10 +44,11 @@ def test_plans_are_as_long_as_the_scen_files_say(maps_folder, folder, record_pro
     checked, worst = 0, 0.0
     for seed, path in enumerate(files):
         grid = Grid(read_map(path.with_suffix('')).blocked)
-        tolerance = 1e-4 + half_a_digit(path)
+        decimals = decimals_of(path)
         for problem in sample(list(read_problems(path)), seed):
             plan = find_path(grid, problem.start, problem.goal, tba_star())
             assert plan.status is Status.AT_GOAL, (path.name, problem)
+            tolerance = 1e-4 + half_a_digit(problem.optimal_length, decimals)
             assert plan.cost == pytest.approx(problem.optimal_length, abs=tolerance), (path.name, problem)
             checked += 1
             worst = max(worst, abs(plan.cost - problem.optimal_length))

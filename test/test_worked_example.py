@@ -1,4 +1,4 @@
-"""The worked example of the 2012 paper, Figures 1 and 2: rows A to E, columns 2 to 6, 4 neighbours, k = 2, from E3 to E5.
+"""The worked example of the 2012 paper, Figures 1 and 2: rows A to E, columns 2 to 6, 4 neighbours, k = 2, E3 to E5.
 
 The text calls the goal E6 twice; it is E5, as the f-values show.
 """
