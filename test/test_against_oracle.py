@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import EXACT, INTEGER, Oracle, Rules, Terrain, true_distance
+from oracle import EXACT, INTEGER, Oracle, Rules, SlicedOracle, Terrain, true_distance
 from strategies import (
     LOOKAHEADS,
     WEIGHTS,
@@ -20,7 +20,17 @@ from strategies import (
     weights_of,
 )
 
-from tb_planner import Status, TimeBoundedPlanner, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
+from tb_planner import (
+    Resources,
+    Status,
+    TimeBoundedPlanner,
+    find_path,
+    rtba_star,
+    tb_gbfs,
+    tb_wa_star,
+    tba_star,
+    tbaa_star,
+)
 
 OPTIMAL = (tba_star(), tb_wa_star(1.0), rtba_star(), tbaa_star(), tba_star(ties='larger_g'), tba_star(reopen=True))
 
@@ -127,6 +137,54 @@ def test_every_interval_on_a_static_map_is_that_of_the_oracle(problem, algorithm
 @given(problems(max_side=7), static_algorithms(), st.just(1))
 def test_states_are_expanded_in_the_order_of_the_oracle(problem, algorithm, k):
     run_static(problem, *algorithm, k)
+
+
+def run_sliced(problem, algorithm, rules, resources) -> int:
+    """Algorithm 1 of 2009 beside the planner; returns how often the agent stood at the end of its path."""
+    n_e, n_t, n_t_found = resources.expansions, resources.trace_steps, resources.trace_steps_found
+    oracle = SlicedOracle(problem.terrain(), problem.start, problem.goal, rules, n_e, n_t, n_t_found)
+    planner = TimeBoundedPlanner(problem.grid(), problem.start, problem.goal, algorithm, resources)
+    ends = 0
+    for _ in range(1000):
+        if oracle.s_current == problem.goal:
+            assert planner.status is Status.AT_GOAL
+            break
+        ends += oracle.follow[-1:] == [oracle.s_current]
+        solvable = oracle.interval()
+        assert (planner.step() is Status.NO_PATH) == (not solvable)
+        assert planner.expansions == oracle.expansions
+        assert planner.current_cell == oracle.s_current
+        if not solvable:
+            break
+    return ends
+
+
+def test_resources_are_divided_as_in_the_2009_paper():
+    resources = Resources(25, r=0.9, c=10)
+    assert (resources.expansions, resources.trace_steps, resources.trace_steps_found) == (22, 30, 250)
+
+
+@settings(max_examples=400)
+@given(
+    problems(graded=False),
+    static_algorithms(),
+    st.integers(4, 40),
+    st.sampled_from((0.3, 0.9)),
+    st.sampled_from((1, 10)),
+)
+def test_every_interval_with_sliced_trace_back_is_that_of_the_2009_paper(problem, algorithm, resource, r, c):
+    run_sliced(problem, *algorithm, Resources(resource, r, c))
+
+
+@pytest.mark.parametrize('resources', [Resources(2, 0.5, 1), Resources(5, 0.5, 2), Resources(7, 0.9, 1)], ids=str)
+def test_agents_that_outrun_their_trace_backtrack_as_in_the_2009_paper(resources):
+    """Where tracing is slow the agent comes to the end of its path before a new one is there."""
+    start, goal = (0, 0), (29, 19)
+    ends = 0
+    for seed in range(12):
+        problem = Problem(freed(noise((20, 30), 0.25, seed), start, goal), 8, False, start, goal)
+        ends += run_sliced(problem, tba_star(ties='larger_g'), Rules(ties='larger_g'), resources)
+    assert ends > 20
 
 
 @settings(max_examples=300)

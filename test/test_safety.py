@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from oracle import Terrain
+from oracle import Terrain, true_distance
 from strategies import COSTS, LOOKAHEADS, freed, problems
 
 from tb_planner import (
@@ -110,10 +110,10 @@ class Repainted:
 # ------------------------------------------------------------------ what the agents are like
 
 
-def random_map(rng, graded):
-    blocked = rng.random((SIDE, SIDE)) < rng.choice((0.1, 0.2, 0.3))
-    values = np.where(blocked, np.inf, rng.choice(COSTS, (SIDE, SIDE))).astype(np.float32) if graded else blocked
-    start, goal = ((int(rng.integers(SIDE)), int(rng.integers(SIDE))) for _ in range(2))
+def random_map(rng, graded, side=SIDE):
+    blocked = rng.random((side, side)) < rng.choice((0.1, 0.2, 0.3))
+    values = np.where(blocked, np.inf, rng.choice(COSTS, (side, side))).astype(np.float32) if graded else blocked
+    start, goal = ((int(rng.integers(side)), int(rng.integers(side))) for _ in range(2))
     return freed(values, start, goal), start, goal
 
 
@@ -252,6 +252,96 @@ def test_a_run_is_legal_step_by_step_on_a_static_map():
         run = walk(planner, Static(Grid(values, **shape)))
         assert run.cells[0] == start
         assert Terrain(values, **shape).length(list(run.cells)) == pytest.approx(run.cost)
+
+
+# ------------------------------------------------------------------ any calls in any order
+
+
+class Caller:
+    """Calls a planner's methods in random order, as a robot's node might, and looks at what must hold after each."""
+
+    def __init__(self, seed, name):
+        self.rng = np.random.default_rng(seed)
+        self.shape = shape_of(self.rng)
+        self.values, self.start, self.goal = random_map(self.rng, graded=bool(self.rng.integers(2)), side=12)
+        self.planner = planner_of(self.rng, name, Grid(self.values, **self.shape), self.start, self.goal)
+
+    def terrain(self):
+        return Terrain(self.values, **self.shape)
+
+    def free_cell(self):
+        free = list(self.terrain().cost)
+        return free[self.rng.integers(len(free))]
+
+    def step(self):
+        self.planner.step()
+
+    def search(self):
+        if self.planner.search() is Status.MOVED:
+            assert self.terrain().length(list(self.planner.route)) < math.inf
+
+    def search_some(self):
+        before = self.planner.expansions
+        limit = int(self.rng.integers(1, 20))
+        self.planner.search(limit)
+        assert self.planner.expansions - before <= limit
+
+    def move(self):
+        here = self.planner.current_cell
+        if self.planner.move() is Status.MOVED and self.planner.current_cell != here:
+            assert self.terrain().length([here, self.planner.current_cell]) < math.inf
+
+    def observe(self):
+        kept = (self.planner.current_cell, self.planner.goal) if self.rng.random() < 0.9 else ()
+        height, width = (int(n) for n in self.rng.integers(1, 6, 2))
+        x, y = int(self.rng.integers(13 - width)), int(self.rng.integers(13 - height))
+        patch = self.rng.random((height, width)) < 0.4
+        if self.values.dtype != bool:
+            patch = np.where(patch, np.inf, self.rng.choice(COSTS, patch.shape)).astype(np.float32)
+        patch = freed(patch, *((cx - x, cy - y) for cx, cy in kept if 0 <= cx - x < width and 0 <= cy - y < height))
+        self.values[y : y + height, x : x + width] = patch
+        self.planner.observe(patch, at=(x, y))
+
+    def advance(self):
+        route = [cell for cell in self.planner.route if cell in self.terrain().cost]
+        cell = route[self.rng.integers(len(route))] if route and self.rng.integers(2) else self.free_cell()
+        self.planner.advance(cell)
+        assert self.planner.current_cell == cell
+
+    def new_goal(self):
+        self.goal = self.free_cell()
+        self.planner.new_goal(self.goal)
+
+    def restart(self):
+        self.planner.restart()
+
+    def call(self):
+        often = (self.step, self.step, self.step, self.search, self.search_some, self.move, self.observe, self.observe)
+        seldom = (self.advance, self.advance, self.new_goal, self.restart)
+        calls = often if self.rng.random() < 0.9 else seldom
+        calls[self.rng.integers(len(calls))]()
+        assert self.planner.route[0] == self.planner.current_cell
+        assert self.planner.goal == self.goal
+
+    def rest(self):
+        """The map stays as it is: the agent arrives, or is told that there is no path."""
+        if self.planner.current_cell not in self.terrain().cost:
+            return
+        solvable = true_distance(self.terrain(), self.planner.current_cell, self.goal) < math.inf
+        for _ in range(3000):
+            if self.planner.step() in (Status.AT_GOAL, Status.NO_PATH):
+                break
+        assert self.planner.status is (Status.AT_GOAL if solvable else Status.NO_PATH)
+        assert (self.planner.current_cell == self.goal) == solvable
+
+
+@pytest.mark.parametrize('name', ALGORITHMS)
+def test_calls_in_any_order_leave_a_planner_that_brings_its_agent_to_the_goal(name):
+    for seed in range(60):
+        caller = Caller(seed, name)
+        for _ in range(60):
+            caller.call()
+        caller.rest()
 
 
 # ------------------------------------------------------------------ the worlds

@@ -124,6 +124,22 @@ def test_theorem_3_of_2014_holds_for_w_1_and_unbounded_lookahead(record_property
     record_property('paths_checked', checked)
 
 
+@pytest.mark.parametrize('risen', [(3, 2), (3, 3), (3, 4), (4, 3), (4, 2)])
+def test_theorem_3_of_2014_holds_when_the_route_rises_after_it_has_fallen(risen):
+    """The gate in a wall gets cheaper, which changes no route; behind it there are many routes, and one gets dearer."""
+    costs = np.ones((5, 5), dtype=np.float32)
+    costs[:, 2], costs[2, 2] = np.inf, 2
+    planner = TimeBoundedPlanner(Grid(costs, neighbours=4), (0, 0), (4, 4), tba_star(), k=FAR)
+    planner.step()
+    for cell, cost in (((2, 2), 1.0), (risen, 1.5)):
+        patch = np.array([[cost]], dtype=np.float32)
+        costs = patched(costs, patch, cell)
+        planner.observe(patch, at=cell)
+    planner.search()
+    now = Terrain(costs, neighbours=4)
+    assert now.length(list(planner.route)) == true_distance(now, planner.current_cell, (4, 4))
+
+
 @pytest.mark.parametrize('w', [1.4, 2.2, 3.0])
 def test_theorem_3_of_2014_is_counted_for_greater_weights(w, record_property):
     """A suffix of a weighted path is not itself bounded by w, so that violations are counted, not refused."""
