@@ -41,7 +41,9 @@ cdef class Search:
     # the grid
     cdef int width
     cdef int states
+    cdef int neighbours
     cdef bint graded
+    cdef unsigned char[::1] successors
     cdef unsigned char[::1] moves
     cdef unsigned short[::1] terrain  # 16 times the traversal cost, 0 is blocked
     cdef int[::1] offset  # by direction
@@ -54,6 +56,7 @@ cdef class Search:
     cdef bint heap  # ties 'larger_g'
     cdef bint learn
     cdef bint path_switch
+    cdef bint plain  # no learned h, heap, costs or re-opening, and g counts
     cdef bint check_route
     cdef bint restart_when_refused
     cdef bint must_act
@@ -64,7 +67,7 @@ cdef class Search:
     cdef public bint pause_when_found
     # the tree
     cdef unsigned long long[::1] word
-    cdef int search
+    cdef unsigned int search
     cdef unsigned long long stamp  # the search number in its place in a word
     cdef int swept
     cdef readonly int s_goal
@@ -100,6 +103,8 @@ cdef class Search:
     cdef long long low_f  # its f, or -1
     cdef long long f_min  # set by open_min()
     cdef int pages
+    cdef long long hint  # the page (f >> 12) last inserted into, or NONE
+    cdef int hint_page
     cdef bint narrow  # all of Open lies within few pages: they are used at once
     cdef long long[::1] f_of  # heap only
     cdef unsigned int[::1] order  # heap only
@@ -156,8 +161,9 @@ cdef class Search:
     cdef bint is_open_entry(self, int d) noexcept nogil
     cdef void link(self, int s, int before) noexcept nogil
     cdef void lose_lowest(self) noexcept nogil
-    @cython.locals(d='int')
     cdef void bucket_insert(self, int s, long long f) noexcept nogil
+    @cython.locals(d='int')
+    cdef void insert_by_directory(self, int s, long long f) noexcept nogil
     @cython.locals(unit='int', word='int', b='int')
     cdef void page_insert(self, int s, long long f, int page) noexcept nogil
     @cython.locals(before='int', after='int', d='int', page='int', unit='int', word='int', b='int')
@@ -182,6 +188,8 @@ cdef class Search:
     cdef void open_insert(self, int s, long long f) noexcept nogil
     @cython.locals(last='int', place='int')
     cdef void open_remove(self, int s, long long f) noexcept nogil
+    @cython.locals(b='int', after='int', page='int')
+    cdef void open_pop(self, int s) noexcept nogil
     cdef int open_min(self) noexcept nogil
     @cython.locals(i='int')
     cdef void open_clear(self, long long f) noexcept nogil
@@ -192,11 +200,11 @@ cdef class Search:
     @cython.locals(f='long long')
     cdef long long lowest_f(self) noexcept nogil
     cdef void forget_path(self) noexcept nogil
-    @cython.locals(word='unsigned long long', old='long long')
-    cdef void relax(self, int t, int direction, long long g, int x, int y) noexcept nogil
+    @cython.locals(word='unsigned long long', old='long long', h='long long')
+    cdef void relax(self, int t, int direction, long long g, int x, int y, bint plain) noexcept nogil
     cdef long long through(self, int s, int t, long long length) noexcept nogil
-    @cython.locals(w='int', y='int', x='int', g='long long', moves='int')
-    cdef void expand(self, int s) noexcept nogil
+    @cython.locals(w='int', y='int', x='int', g='long long', moves='int', t='int')
+    cdef void expand(self, int s, bint plain) noexcept nogil
     @cython.locals(s='int')
     cdef void best_first_search(self, long long k) noexcept nogil
     cdef int on_path(self, int i) noexcept nogil

@@ -61,6 +61,35 @@ def bit(i):
     return one << (i & 63)
 
 
+def _successors(neighbours):
+    """By direction from the parent and legal moves: the moves that can lead to something new.
+
+    The parent has been expanded: what it reaches in one step at no greater cost than by way of s needs no second look. After
+    a straight step these are the way back, the diagonals back, and each side whose diagonal back is legal (else the
+    parent could not step there); after a diagonal step, the way back and the straight steps back.
+    """
+    moves = np.arange(256, dtype=np.uint8)
+    table = np.tile(moves, (ROOT + 1, 1))
+    for d in range(8 if neighbours == 8 else neighbours):
+        back = _turned(d, 4)
+        if neighbours == 4:
+            table[d] &= ~back
+        elif d >= 4:
+            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
+        else:
+            for turn in (2, 6):
+                diagonal_back = _turned(d, turn + 1 if turn == 2 else turn - 1)
+                table[d] = np.where(moves & diagonal_back, table[d] & ~_turned(d, turn), table[d])
+            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
+    return table.reshape(-1)
+
+
+def _turned(direction, eighths):
+    """The bit of the direction so many eighths of a turn clockwise."""
+    clockwise = [0, 4, 1, 5, 2, 6, 3, 7]
+    return np.uint8(1 << clockwise[(clockwise.index(direction) + eighths) % 8])
+
+
 class Search:
     """One agent's search: see the module's text."""
 
@@ -84,18 +113,26 @@ class Search:
         self.page_top, self.page_bits = zeros(pages, np.uint64), zeros(pages * PAGE // 64, np.uint64)
         self.head = zeros(pages * PAGE, np.int32)
         self.owner, self.free = zeros(pages, np.int32), zeros(pages, np.int32)
+        self.successors = memoryview(_successors(neighbours if not graded else 0))
         self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
         self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
         self.buffer, self.capacity = zeros(2048, np.int32), 1024
         self.trail = zeros(TRAIL, np.int32)
-        self.search, self.swept, self.learned_searches = 0, 0, 0
-        self.w_g, self.w_h = 1, 1
+        self.cells = zeros(0, np.int32)
+        self.neighbours = neighbours
+        self.search = self.swept = self.learned_searches = self.path = self.trail_length = self.intervals_left = 0
+        self.expansions = self.searches = self.intervals = self.refused = self.trace_steps_taken = 0
+        self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
+        self.sliced = self.pause_when_found = False
+        self.detour_cost = 0
+        self.configure(1, 1, False, False, False, False)
 
     def configure(self, w_g, w_h, reopen, heap, learn, path_switch):
         """The row of the table of algorithms; before the first search."""
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
         self.path_switch = path_switch
         self.narrow = w_g == w_h and not self.graded
+        self.plain = not (reopen or heap or learn or self.graded or w_g == 0)
         if heap:
             self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
         if learn:
@@ -192,7 +229,7 @@ class Search:
         i = d >> 6
         page = self.page_of[d]
         if page != LIST:
-            self.owner[page] = NONE
+            self.owner[page] = self.hint = NONE
             self.free[self.free_count] = page
             self.free_count += 1
         self.directory[i] &= ~bit(d)
@@ -214,6 +251,12 @@ class Search:
         self.low_f = -1
 
     def bucket_insert(self, s, f):
+        if (f >> PAGE_BITS) == self.hint:
+            self.page_insert(s, f, self.hint_page)
+        else:
+            self.insert_by_directory(s, f)
+
+    def insert_by_directory(self, s, f):
         if (f >> PAGE_BITS) < self.base:
             self.rebase(f)
         d = self.entry(f)
@@ -225,7 +268,9 @@ class Search:
             if f < self.low_f:
                 self.lose_lowest()
         else:
-            self.page_insert(s, f, self.page_of[d])
+            self.hint = f >> PAGE_BITS
+            self.hint_page = self.page_of[d]
+            self.page_insert(s, f, self.hint_page)
 
     def page_insert(self, s, f, page):
         unit = f & (PAGE - 1)
@@ -324,6 +369,7 @@ class Search:
             i = lowest(self.directory_top)
             chain = self.empty_entry((i << 6) + lowest(self.directory[i]), chain)
         self.base = (f >> PAGE_BITS) - PAGE // 2
+        self.hint = NONE
         self.lose_lowest()
         self.insert_chain(chain)
 
@@ -407,6 +453,26 @@ class Search:
         else:
             self.bucket_insert(s, f)
 
+    def open_pop(self, s):
+        """Takes out the state that open_min() has found."""
+        if self.heap or self.low == NONE:
+            self.open_remove(s, self.f_min)
+            return
+        self.open_size -= 1
+        b = self.low
+        after = self.next[s]
+        self.head[b] = after
+        if after != NONE:
+            self.prev[after] = NONE
+            return
+        self.lose_lowest()
+        page = b >> PAGE_BITS
+        self.page_bits[b >> 6] &= ~bit(b)
+        if self.page_bits[b >> 6] == 0:
+            self.page_top[page] &= ~bit(b >> 6)
+            if self.page_top[page] == 0:
+                self.close_entry(self.owner[page])
+
     def open_remove(self, s, f):
         """Takes s out of Open, before its g changes."""
         self.open_size -= 1
@@ -437,6 +503,7 @@ class Search:
         self.open_size = 0
         self.inserted = 0
         self.directory_top = 0
+        self.hint = NONE
         self.base = f >> PAGE_BITS
         self.lose_lowest()
         self.free_count = self.pages
@@ -504,22 +571,32 @@ class Search:
         self.phase = SEARCH
 
     # ---------------------------------------------------------------------- Best-First-Search
-    def relax(self, t, direction, g, x, y):
+    def relax(self, t, direction, g, x, y, plain):
         """A path of cost g leads to t = (x, y): if it is the best so far, t goes into Open with it."""
         word = self.word[t]
+        h = 0
         if (word >> STAMP) == self.search:
-            if (word & CLOSED and not self.reopen) or self.w_g == 0:
+            if (word & CLOSED and (plain or not self.reopen)) or (not plain and self.w_g == 0):
                 return
             old = (word - self.stamp) >> 5
             if g >= old:
                 return
             if not word & CLOSED and t != self.s_goal:
-                self.open_remove(t, self.w_g * old + self.w_h * self.h(t, x, y))
-        elif self.learn:
+                if plain:
+                    h = self.octile(x - self.goal_x, y - self.goal_y)
+                    self.bucket_remove(t, self.w_g * old + self.w_h * h)
+                    self.open_size -= 1
+                else:
+                    self.open_remove(t, self.w_g * old + self.w_h * self.h(t, x, y))
+        elif not plain and self.learn:
             self.initialize_state(t, x, y)
         self.word[t] = self.stamp | (g << 5) | direction
         if t == self.s_goal:
             self.goal_f = self.w_g * g
+        elif plain:
+            h = self.octile(x - self.goal_x, y - self.goal_y)
+            self.open_size += 1
+            self.bucket_insert(t, self.w_g * g + self.w_h * h)
         else:
             self.open_insert(t, self.w_g * g + self.w_h * self.h(t, x, y))
 
@@ -529,30 +606,37 @@ class Search:
             return length * (self.terrain[s] + self.terrain[t])
         return length
 
-    def expand(self, s):
+    def expand(self, s, plain):
+        """Closes s and relaxes its successors. A plain search has no learned h, heap, costs or re-opening to think of."""
         w = self.width
         y = s // w
         x = s - y * w
         g = self.g(s)
         moves = self.moves[s]
+        if not self.stale:
+            moves = self.successors[((self.word[s] & DIRECTION) << 8) | moves]
         self.word[s] |= CLOSED
         self.expansions += 1
         if moves & 1:
-            self.relax(s - w, 0, g + self.through(s, s - w, STRAIGHT), x, y - 1)
+            self.relax(s - w, 0, g + (STRAIGHT if plain else self.through(s, s - w, STRAIGHT)), x, y - 1, plain)
         if moves & 2:
-            self.relax(s + 1, 1, g + self.through(s, s + 1, STRAIGHT), x + 1, y)
+            self.relax(s + 1, 1, g + (STRAIGHT if plain else self.through(s, s + 1, STRAIGHT)), x + 1, y, plain)
         if moves & 4:
-            self.relax(s + w, 2, g + self.through(s, s + w, STRAIGHT), x, y + 1)
+            self.relax(s + w, 2, g + (STRAIGHT if plain else self.through(s, s + w, STRAIGHT)), x, y + 1, plain)
         if moves & 8:
-            self.relax(s - 1, 3, g + self.through(s, s - 1, STRAIGHT), x - 1, y)
+            self.relax(s - 1, 3, g + (STRAIGHT if plain else self.through(s, s - 1, STRAIGHT)), x - 1, y, plain)
         if moves & 16:
-            self.relax(s - w + 1, 4, g + self.through(s, s - w + 1, DIAGONAL), x + 1, y - 1)
+            t = s - w + 1
+            self.relax(t, 4, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x + 1, y - 1, plain)
         if moves & 32:
-            self.relax(s + w + 1, 5, g + self.through(s, s + w + 1, DIAGONAL), x + 1, y + 1)
+            t = s + w + 1
+            self.relax(t, 5, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x + 1, y + 1, plain)
         if moves & 64:
-            self.relax(s + w - 1, 6, g + self.through(s, s + w - 1, DIAGONAL), x - 1, y + 1)
+            t = s + w - 1
+            self.relax(t, 6, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x - 1, y + 1, plain)
         if moves & 128:
-            self.relax(s - w - 1, 7, g + self.through(s, s - w - 1, DIAGONAL), x - 1, y - 1)
+            t = s - w - 1
+            self.relax(t, 7, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x - 1, y - 1, plain)
 
     def best_first_search(self, k):
         """Best-First-Search(), Algorithm 1: at most k expansions; then s_best is the first of Open, or the goal."""
@@ -567,8 +651,11 @@ class Search:
                 self.s_best = s
                 return
             k -= 1
-            self.open_remove(s, self.f_min)
-            self.expand(s)
+            self.open_pop(s)
+            if self.plain:
+                self.expand(s, True)
+            else:
+                self.expand(s, False)
 
     # ---------------------------------------------------------------------- trace back
     def on_path(self, i):

@@ -315,7 +315,8 @@ class TimeBoundedPlanner:
 
     @property
     def refused_moves(self) -> int:
-        """Moves that the present map forbade: none but with restart 'never' or 'lazy_as_printed'."""
+        """Moves that the present map forbade, and that were not made: none but with restart 'never' or 'lazy_as_printed',
+        or with Resources, where an agent at the end of its path has to act and tries the step back."""
         return int(self._search.refused)
 
     @property

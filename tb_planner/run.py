@@ -54,12 +54,12 @@ def move_to_goal(
         search_time_s += time.perf_counter() - began
         left = max_intervals - (planner.intervals - before.intervals)
         world.walk(np.concatenate((trail[-1][-1:], walked)))
-        if planner.status == Status.NO_PATH:
-            break
         news = None
         if len(walked):
             trail.append(walked)
             news = world.look(planner.current_cell, planner.goal)
+        if planner.status == Status.NO_PATH:
+            break
     after = planner.figures
     states = np.concatenate(trail)
     ys, xs = np.divmod(states, planner.grid.width)
