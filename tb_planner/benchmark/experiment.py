@@ -17,11 +17,17 @@ Row = dict[str, Any]
 Key = TypeVar('Key', bound=Hashable)
 
 
+def one_run(row: Row) -> int:
+    return 1
+
+
 class Plan(NamedTuple):
-    """How many runs there will be, and the runs themselves."""
+    """The runs, and how far they are on the way to the total after each row."""
 
     total: int
     runs: Iterator[Row]
+    unit: str = 'run'
+    progress: Callable[[Row], int] = one_run
 
 
 class Experiment(NamedTuple):
@@ -38,13 +44,16 @@ def carry_out(experiment: Experiment, options: argparse.Namespace) -> None:
     """Runs it, writes each row as it comes, and sums up what there is, also after Ctrl-C."""
     file = RowFile(options.out or Path('results') / f'{experiment.name}.csv')
     rows: list[Row] = []
-    total, runs = experiment.plan(options)
+    plan = experiment.plan(options)
+    bar = tqdm(desc=experiment.name, total=plan.total, unit=plan.unit, dynamic_ncols=True)
     try:
-        for row in tqdm(runs, experiment.name, total, unit='run', dynamic_ncols=True, smoothing=0.05):
-            file.write({'experiment': experiment.name, 'seed': options.seed, 'quick': options.quick, **row})
-            rows.append(row)
+        with bar:
+            for row in plan.runs:
+                file.write({'experiment': experiment.name, 'seed': options.seed, 'quick': options.quick, **row})
+                rows.append(row)
+                bar.update(plan.progress(row))
     except KeyboardInterrupt:
-        print(f'\ninterrupted after {len(rows)} of {total} runs; their rows are kept')
+        print(f'\ninterrupted after {len(rows)} runs; their rows are kept')
     if rows:
         print(experiment.summary(rows))
         print(f'\n{len(rows)} rows in {file.path}')

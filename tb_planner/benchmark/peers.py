@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -71,30 +71,31 @@ def with_planner_kept(grid: Grid, problem: Problem) -> adapters.Query:
         def plan() -> Any:
             planner.advance(start)
             planner.new_goal(goal)
+            before = planner.expansions
             planner.search()
-            return planner
+            return Found(planner.path, planner.expansions - before)
 
         return plan
 
     return query
 
 
-def cells_of(result: Any) -> Any:
-    """The path of whatever a planner gave back."""
-    if isinstance(result, TimeBoundedPlanner):
-        return result.path
-    return getattr(result, 'cells', result)
+class Found(NamedTuple):
+    """What is asked of a Plan here."""
+
+    cells: list[Cell]
+    expansions: int
 
 
 def prepared(blocked: Blocked, corner_cutting: bool, problem: Problem, names: list[str]) -> dict[str, adapters.Query]:
     """Everyone who plays by this corner rule, with grids and graphs built."""
-    ours = {
+    build: dict[str, Callable[[], adapters.Query]] = {
         OURS: lambda: find_path_on(Grid(blocked, corner_cutting=corner_cutting)),
         FRESH: lambda: find_path_on_new_grid(blocked, corner_cutting),
         KEPT: lambda: with_planner_kept(Grid(blocked, corner_cutting=corner_cutting), problem),
+        **{peer.name: partial(peer.prepare, blocked, corner_cutting) for peer in adapters.PEERS},
     }
-    theirs = {peer.name: partial(peer.prepare, blocked, corner_cutting) for peer in adapters.PEERS}
-    return {name: build() for name, build in {**ours, **theirs}.items() if name in names}
+    return {name: build[name]() for name in names}
 
 
 def players(corner_cutting: bool) -> list[str]:
@@ -106,7 +107,7 @@ def players(corner_cutting: bool) -> list[str]:
 def plan(options: argparse.Namespace) -> Plan:
     for line in filter(None, (peer.missing() for peer in adapters.PEERS)):
         print(line)
-    scale = options.scale or (0.1 if options.quick else 1.0)
+    scale = options.scale or (0.2 if options.quick else 1.0)
     count = options.problems or (2 if options.quick else 5)
     total = len(maps(scale)) * count * (len(players(True)) + len(players(False)))
     return Plan(total, runs(maps(scale), count, options.repeats or (2 if options.quick else 5), options.seed))
@@ -124,7 +125,7 @@ def runs(kinds: tuple[Terrain, ...], count: int, repeats: int, seed: int) -> Ite
                 shared = {'map': kind.name, 'corner_cutting': corner_cutting, 'problem': number}
                 ends = dict(zip(('start_x', 'start_y', 'goal_x', 'goal_y'), (*problem.start, *problem.goal)))
                 for name, (times, result) in measured.items():
-                    length = path_length(blocked, cells_of(result), corner_cutting)
+                    length = path_length(blocked, getattr(result, 'cells', result), corner_cutting)
                     yield {**shared, **ends, 'planner': name, **figures(times, result), 'length': length}
 
 

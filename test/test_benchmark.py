@@ -1,0 +1,208 @@
+"""The benchmark: its maps are what they say, and each experiment runs, writes its rows and sums them up."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from tb_planner import Grid, find_path
+from tb_planner.benchmark import adapters, rows, terrain
+from tb_planner.benchmark.peers import path_length
+
+COMMAND = [sys.executable, '-m', 'tb_planner.benchmark']
+PROVENANCE = {'date', 'commit', 'dirty', 'machine', 'cpu', 'cores', 'memory_gb', 'python', *rows.PACKAGES}
+
+MAPS = {
+    'random obstacles': lambda seed: terrain.random_obstacles(60, 0.1, seed),
+    'rooms': lambda seed: terrain.rooms(60, 7, seed),
+    'maze': lambda seed: terrain.maze(60, 3, seed),
+    'caves': lambda seed: terrain.caves(60, 0.4, seed),
+}
+
+
+def components(blocked):
+    return ndimage.label(~blocked)[1]
+
+
+# ---------------------------------------------------------------------- terrain
+@pytest.mark.parametrize('name', MAPS)
+def test_a_map_follows_from_its_seed(name):
+    build = MAPS[name]
+    assert np.array_equal(build(3), build(3))
+    assert not np.array_equal(build(3), build(4))
+    assert build(3).dtype == np.bool_
+    assert build(3).shape == (60, 60)
+
+
+@pytest.mark.parametrize('fraction', [0.0, 0.1, 0.35])
+def test_the_fraction_of_obstacles_is_exact(fraction):
+    assert np.count_nonzero(terrain.random_obstacles(50, fraction, 1)) == round(2500 * fraction)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_all_rooms_are_connected(seed):
+    blocked = terrain.rooms(60, 7, seed)
+    assert components(blocked) == 1
+    assert not blocked[1:8, 1:8].any()
+
+
+def test_rooms_have_more_doors_than_a_tree_needs():
+    tree, more = terrain.rooms(60, 7, 1, extra_doors=0.0), terrain.rooms(60, 7, 1, extra_doors=1.0)
+    assert np.count_nonzero(~tree) == 49 * 49 + 48  # 7 x 7 rooms of 7 x 7, and the doors of a spanning tree
+    assert np.count_nonzero(~more) == 49 * 49 + 84  # a door in every wall
+
+
+@pytest.mark.parametrize('corridor', [1, 3])
+def test_a_maze_is_perfect(corridor):
+    """Connected, and without a cycle: one wall less than squares is open."""
+    size, n = 60, 59 // (corridor + 1)
+    blocked = terrain.maze(size, corridor, 2)
+    assert components(blocked) == 1
+    assert np.count_nonzero(~blocked) == (n * corridor) ** 2 + (n * n - 1) * corridor
+
+
+def test_caves_are_smoother_than_noise():
+    noise, caves = terrain.random_obstacles(80, 0.4, 5), terrain.caves(80, 0.4, 5)
+    assert components(caves) < components(noise) / 2
+
+
+@pytest.mark.parametrize('name', MAPS)
+def test_problems_are_solvable_without_cutting_corners_and_far_apart(name):
+    blocked = MAPS[name](7)
+    for start, goal in terrain.problems(blocked, 5, seed=1, apart=0.4):
+        assert max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) >= 24
+        assert find_path(Grid(blocked), start, goal).cells[-1] == goal
+
+
+def test_maps_and_problems_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match=r'fraction 1\.5'):
+        terrain.random_obstacles(10, 1.5)
+    with pytest.raises(ValueError, match='hold no square of 40'):
+        terrain.maze(30, 40)
+    with pytest.raises(ValueError, match='every cell'):
+        terrain.problems(np.ones((5, 5), bool), 1)
+    with pytest.raises(ValueError, match='apart'):
+        terrain.problems(np.zeros((5, 5), bool), 1, apart=2.0)
+
+
+# ---------------------------------------------------------------------- what the peers are held to
+def test_path_length_knows_the_corner_rules():
+    blocked = np.zeros((3, 3), bool)
+    blocked[0, 1] = True
+    past_the_corner = [(0, 0), (1, 1), (2, 2)]
+    assert path_length(blocked, past_the_corner, corner_cutting=True) == pytest.approx(2 * 2**0.5)
+    assert path_length(blocked, past_the_corner, corner_cutting=False) == float('inf')
+    assert path_length(blocked, [(0, 0), (0, 1), (1, 2)], corner_cutting=False) == pytest.approx(1 + 2**0.5)
+    assert path_length(blocked, [(0, 0), (1, 0)], corner_cutting=True) == float('inf')
+    assert path_length(blocked, [(0, 0), (2, 2)], corner_cutting=True) == float('inf')
+
+
+@pytest.mark.parametrize('peer', adapters.PEERS, ids=lambda peer: peer.name)
+def test_a_peer_that_minimises_length_agrees_with_ours(peer):
+    if peer.missing():
+        pytest.skip(peer.missing())
+    blocked = terrain.random_obstacles(50, 0.2, 3)
+    for corner_cutting in peer.corner_rules:
+        query = peer.prepare(blocked, corner_cutting)
+        for start, goal in terrain.problems(blocked, 3, seed=2):
+            ours = find_path(Grid(blocked, corner_cutting=corner_cutting), start, goal)
+            theirs = path_length(blocked, query(start, goal)(), corner_cutting)
+            assert path_length(blocked, ours.cells, corner_cutting) == pytest.approx(ours.cost)
+            if peer.minimises == 'length':
+                assert theirs == pytest.approx(ours.cost)
+            else:
+                assert ours.cost - 1e-9 <= theirs < float('inf')
+
+
+def test_a_peer_that_is_not_installed_is_named():
+    peer = adapters.Peer('nobody', 'no-such-package', 'no_such_module', (True,), 'length', adapters.pyastar2d)
+    assert 'nobody is skipped' in peer.missing()
+    assert 'pip install no-such-package' in peer.missing()
+
+
+# ---------------------------------------------------------------------- rows
+def read(path):
+    with path.open(newline='') as file:
+        return list(csv.DictReader(file))
+
+
+def test_rows_are_appended_with_their_provenance(tmp_path):
+    path = tmp_path / 'deep' / 'rows.csv'
+    rows.RowFile(path).write({'ms': 1.5})
+    rows.RowFile(path).write({'ms': 2.5})
+    written = read(path)
+    assert [row['ms'] for row in written] == ['1.5', '2.5']
+    assert set(written[0]) >= PROVENANCE
+    assert written[0]['numpy'] == np.__version__
+    assert written[0]['cores'] == str(os.cpu_count())
+
+
+def test_rows_with_other_columns_go_to_another_file(tmp_path):
+    path = tmp_path / 'rows.csv'
+    rows.RowFile(path).write({'ms': 1})
+    other = rows.RowFile(path)
+    other.write({'us': 2})
+    assert other.path == tmp_path / 'rows-2.csv'
+    assert [row['ms'] for row in read(path)] == ['1']
+    assert [row['us'] for row in read(other.path)] == ['2']
+    with pytest.raises(ValueError, match='columns'):
+        other.write({'us': 2, 'ms': 1})
+
+
+# ---------------------------------------------------------------------- experiments, as processes
+EXPERIMENTS = {
+    'peers': (['--scale', '0.04'], {'map', 'corner_cutting', 'planner', 'ms', 'length'}, 'geometric mean'),
+    'ticks': (['--scale', '0.05'], {'algorithm', 'k', 'median_us', 'p99_us', 'max_us', 'restart_us'}, 'p99 / median'),
+    'memory': (['--scale', '0.05'], {'algorithm', 'state_bytes_a_cell', 'resident_by_search'}, 'bytes a cell'),
+    'restarts': (['--scale', '0.06'], {'rate', 'w', 'rule', 'search_time_s', 'searches', 'cost'}, 'eager/lazy'),
+    'moves': (['--moves', '300'], {'algorithm', 'world', 'k', 'moves', 'illegal_moves'}, ' 0 illegal'),
+    'ties': (['--scale', '0.05'], {'w', 'ties', 'expansions', 'cost', 'run_cost'}, 'larger g'),
+}
+
+
+@pytest.mark.parametrize('name', EXPERIMENTS)
+def test_an_experiment_prints_its_ratios_and_writes_its_rows(name, tmp_path):
+    arguments, columns, ratio = EXPERIMENTS[name]
+    out = tmp_path / 'rows.csv'
+    command = [*COMMAND, name, '--quick', '--seed', '1', '--out', str(out), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert ratio in done.stdout
+    written = read(out)
+    assert f'{len(written)} rows in {out}' in done.stdout
+    assert set(written[0]) >= PROVENANCE | columns | {'experiment', 'seed', 'quick'}
+    assert all(row['experiment'] == name and row['seed'] == '1' for row in written)
+
+
+def test_ties_are_compared_on_a_folder_of_maps(tmp_path):
+    lines = ['type octile', 'height 20', 'width 20', 'map', *(['.' * 20] * 20)]
+    (tmp_path / 'open.map').write_text('\n'.join(lines) + '\n')
+    out = tmp_path / 'rows.csv'
+    command = [*COMMAND, 'ties', '--quick', '--maps', str(tmp_path), '--out', str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert {row['map'] for row in read(out)} == {'open'}
+    optimal = [(row['ties'], row['cost']) for row in read(out) if row['w'] == '1.0']
+    assert dict(optimal)['lifo'] == dict(optimal)['larger_g']
+
+
+def test_an_interrupted_experiment_keeps_its_rows_and_sums_them_up(tmp_path):
+    out = tmp_path / 'rows.csv'
+    process = subprocess.Popen(
+        [*COMMAND, 'moves', '--out', str(out)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (out.exists() and len(read(out)) > 2) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert 'interrupted' in printed
+    assert 'illegal' in printed
+    assert f'{len(read(out))} rows in' in printed
