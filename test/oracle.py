@@ -237,6 +237,7 @@ class Oracle:
         s_best = self.goal if self.f(self.goal) <= self.lowest_f() else self.top()
         self.goal_found = s_best == self.goal
         self.path = self.branch(s_best)
+        self.expected = self.planned_cost()
         return True
 
     def expand(self, s: Cell) -> None:
@@ -303,7 +304,7 @@ class Oracle:
         """RestartSearch?()."""
         if self.rules.restart in ('never', 'eager'):
             return self.rules.restart == 'eager'
-        if any(after > prior for _, prior, after in changes) and self.route_is_dearer_than_planned():
+        if self.route_is_dearer_than_expected():
             return True
         if self.rules.restart == 'path_cost_increased':
             return False
@@ -326,13 +327,19 @@ class Oracle:
         remaining = self.path_cost(self.route) + self.distance(self.route[-1], self.goal)
         return self.rules.w_h * through < self.rules.w_g * remaining
 
-    def route_is_dearer_than_planned(self) -> bool:
-        """Whether the whole route, way back and path ahead, costs more now than the search thought."""
+    def planned_cost(self) -> float:
+        """The cost of the whole route, way back and path ahead, as the search sees it."""
+        turn = next(s for s in self.route if s in self.path)
+        return self.g[self.s_current] - self.g[turn] + self.g[self.path[-1]] - self.g[turn]
+
+    def route_is_dearer_than_expected(self) -> bool:
+        """Whether the whole route costs more now than the search thought, or than at a later map that was let pass."""
         if not self.path or self.rules.restart not in ('lazy', 'path_cost_increased'):
             return False
-        turn = next(s for s in self.route if s in self.path)
-        planned = self.g[self.s_current] - self.g[turn] + self.g[self.path[-1]] - self.g[turn]
-        return self.path_cost(self.route) > planned
+        cost = self.path_cost(self.route)
+        dearer = cost > self.expected
+        self.expected = min(self.expected, cost)
+        return dearer
 
     def is_shorter_by_a_fall_let_pass(self) -> bool:
         """The falls that did not matter while the search ran, tested again when the goal is found."""
@@ -347,7 +354,7 @@ class Oracle:
             if not self.changed_since_start:
                 return False
             self.initialize_search()
-        elif self.route_is_dearer_than_planned() or self.is_shorter_by_a_fall_let_pass():
+        elif self.route_is_dearer_than_expected() or self.is_shorter_by_a_fall_let_pass():
             self.initialize_search()
         return True
 
@@ -355,11 +362,13 @@ class Oracle:
         """The movement half of an interval; False if there is no path to follow."""
         if not self.path:
             return False
-        if self.s_current in self.path:
-            self.s_current = self.path[self.path.index(self.s_current) + 1]
+        here = self.s_current
+        if here in self.path:
+            self.s_current = self.path[self.path.index(here) + 1]
         else:
-            self.s_current = self.parent[self.s_current]
+            self.s_current = self.parent[here]
             self.back_moves += 1
+        self.expected -= self.edge_cost(here, self.s_current)
         return True
 
 

@@ -161,6 +161,18 @@ def test_steps_around_a_patch_change_with_it():
     assert grid.step_cost((0, 1), (1, 2)) == pytest.approx(math.sqrt(2))
 
 
+def test_a_patch_touches_nothing_beyond_the_cells_around_it():
+    """The work goes with the patch: marks put on all other cells are still there afterwards."""
+    grid = Grid(np.zeros((40, 50), dtype=bool))
+    mark = 0xAA
+    grid.moves[...] = mark
+    assert grid.update(np.ones((3, 4), dtype=bool), at=(20, 10))
+    far = np.ones((40, 50), dtype=bool)
+    far[9:14, 19:25] = False
+    assert (grid.moves[far] == mark).all()
+    assert (grid.moves[~far] != mark).all()
+
+
 def test_terrain_and_grid_agree_on_a_map_one_cell_wide():
     values = np.zeros((1, 6), dtype=bool)
     values[0, 3] = True

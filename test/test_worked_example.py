@@ -7,7 +7,18 @@ import numpy as np
 import pytest
 from oracle import EXACT, SIXTEENTHS, Oracle, Rules, Terrain
 
-from tb_planner import ALGORITHMS, Grid, Status, TimeBoundedPlanner, Unknown, move_to_goal, rtba_star, tbaa_star
+from tb_planner import (
+    ALGORITHMS,
+    Grid,
+    Static,
+    Status,
+    TimeBoundedPlanner,
+    Unknown,
+    move_to_goal,
+    rtba_star,
+    tba_star,
+    tbaa_star,
+)
 
 ROWS = 'ABCDE'
 FIGURE_1 = ('D3', 'D4', 'E4')
@@ -223,3 +234,76 @@ def test_move_to_goal_in_an_unknown_world_counts_the_same_moves(algorithm, moves
     assert run.status is Status.AT_GOAL
     assert (run.moves, run.cost) == (moves, moves)
     assert run.back_moves == (1 if algorithm is rtba_star else 0)
+
+
+OPENING = (20, 50)
+
+
+def two_corridors():
+    """The 2009 paper's Figure 2: a wide way up that is shut at its end, a narrow one that is dear at its end, and an
+    opening in the wall between them."""
+    costs = np.ones((61, 22), dtype=np.float32)
+    costs[2:59, 20] = np.inf
+    costs[OPENING[1], OPENING[0]] = 1
+    costs[2, :20] = np.inf
+    costs[2, 21] = 60
+    return costs
+
+
+def walk_two_corridors(k, shortcut):
+    planner = TimeBoundedPlanner(Grid(two_corridors()), (20, 60), (21, 0), tba_star(shortcut=shortcut), k)
+    run = move_to_goal(planner, Static(Grid(two_corridors())))
+    assert run.status is Status.AT_GOAL
+    return run
+
+
+def test_a_shortcut_saves_the_agent_of_figure_2_of_2009_the_way_back():
+    """Deep in the wrong corridor when the path is found, it takes the opening instead of going back to the start."""
+    saved = []
+    for k in (20, 25, 30, 40, 60, 100):
+        plain, shortcut = walk_two_corridors(k, False), walk_two_corridors(k, True)
+        assert shortcut.cost <= plain.cost
+        saved.append(plain.cost - shortcut.cost)
+        if saved[-1] > 10:
+            assert OPENING in shortcut.cells
+            assert OPENING not in plain.cells
+    assert max(saved) > 10
+
+
+def scattered(seed):
+    values = np.random.default_rng(seed).random((24, 24)) < 0.3
+    values[0, 0] = values[23, 23] = False
+    return values
+
+
+@pytest.mark.parametrize('k', [1, 2, 5])
+def test_path_switching_takes_a_new_path_only_if_it_is_as_long_as_the_one_followed(k):
+    """2009: the g-value of the new path must be at least as high; one that reaches the goal is always taken."""
+    switches = 0
+    for seed in range(30):
+        planner = TimeBoundedPlanner(Grid(scattered(seed)), (0, 0), (23, 23), tba_star(path_switch=True), k)
+        followed = g_followed = None
+        for _ in range(400):
+            here = planner.current_cell
+            if planner.search() is not Status.MOVED:
+                break
+            end = planner.route[-1]
+            g = {cell: g for cell, _, g in planner.open_cells()}
+            if end != followed:
+                assert followed in (None, here) or planner.goal_found or g[end] >= g_followed
+                switches += 1
+                followed = end
+            g_followed = g.get(end, g_followed)
+            planner.move()
+    assert switches > 100
+
+
+def test_path_switching_makes_agents_go_back_less():
+    """2009: it alleviates indecisive stepping back and forth."""
+    back = {False: 0, True: 0}
+    for path_switch in back:
+        for seed in range(60):
+            algorithm = tba_star(path_switch=path_switch)
+            planner = TimeBoundedPlanner(Grid(scattered(seed)), (0, 0), (23, 23), algorithm, k=2)
+            back[path_switch] += move_to_goal(planner, Static(Grid(scattered(seed)))).back_moves
+    assert back[True] < back[False]
