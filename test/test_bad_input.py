@@ -4,14 +4,19 @@ import numpy as np
 import pytest
 
 from tb_planner import (
+    Algorithm,
+    Changing,
     GoalBlocked,
     Grid,
     OutsideGrid,
     Resources,
     StartBlocked,
+    Static,
     Status,
     TimeBoundedPlanner,
+    Unknown,
     find_path,
+    move_to_goal,
     rtba_star,
     tb_gbfs,
     tb_wa_star,
@@ -160,14 +165,62 @@ def test_a_lookahead_below_1_is_refused(k):
         planner(k=k)
 
 
-@pytest.mark.parametrize('k', [2.5, '16', None, float('nan')])
-def test_a_lookahead_is_a_whole_number(k):
-    with pytest.raises((ValueError, TypeError)):
+@pytest.mark.parametrize('k', [2.5, '16', None, float('nan'), float('inf'), 2**70])
+def test_a_lookahead_is_a_whole_number_that_the_kernel_can_count_to(k):
+    with pytest.raises(ValueError, match=f'k is {k}'):
         planner(k=k)
 
 
-@pytest.mark.parametrize('expansions', [-1, -256])
-def test_a_negative_number_of_expansions_is_refused(expansions):
+@pytest.mark.parametrize('cell', [(1.5, 2), (float('nan'), 2), (1, 2, 3), (1,), 'ab', None])
+def test_a_cell_is_two_whole_numbers(cell):
+    with pytest.raises(ValueError, match='two whole numbers'):
+        find_path(grid(), cell, (5, 3))
+    agent = planner()
+    with pytest.raises(ValueError, match='two whole numbers'):
+        agent.new_goal(cell)
+    with pytest.raises(ValueError, match='two whole numbers'):
+        agent.advance(cell)
+    assert walks_on(agent)
+
+
+def test_a_cell_may_be_of_numpy_integers():
+    assert find_path(grid(), (np.int64(0), np.int32(0)), (np.uint8(5), 3)).status is Status.AT_GOAL
+
+
+@pytest.mark.parametrize('at', [(0.5, 0), (0,), (float('nan'), 0)])
+def test_a_patch_lies_at_a_cell(at):
+    with pytest.raises(ValueError):
+        grid().update(np.ones((2, 2), dtype=bool), at=at)
+
+
+@pytest.mark.parametrize(('w_g', 'w_h'), [(1.5, 1), (1, 2.5), (10**30, 1), (1, 10**30), (-1, 1), (0, 0)])
+def test_the_weights_of_an_algorithm_are_whole_numbers_within_a_limit(w_g, w_h):
+    with pytest.raises(ValueError, match=rf'{w_g}|{w_h}'):
+        Algorithm('mine', w_g, w_h)
+
+
+def test_a_world_of_another_size_is_refused():
+    with pytest.raises(ValueError, match='6 x 4'):
+        move_to_goal(planner(), Static(Grid(np.zeros((6, 4), dtype=bool))))
+
+
+@pytest.mark.parametrize(
+    'make', [lambda g: Changing(g, -1), lambda g: Changing(g, 101), lambda g: Changing(g, 1, every=0)]
+)
+def test_a_changing_world_refuses_such_changes(make):
+    with pytest.raises(ValueError, match=r'-1|101|0'):
+        make(grid())
+
+
+def test_an_unknown_world_refuses_such_sensors_and_maps():
+    with pytest.raises(ValueError, match='sensor_radius is 0'):
+        Unknown(grid(), sensor_radius=0)
+    with pytest.raises(ValueError, match=r'\(3, 3\)'):
+        Unknown(grid(), known=np.zeros((3, 3), dtype=bool))
+
+
+@pytest.mark.parametrize('expansions', [0, -1, -256, 1.5, 2**70])
+def test_such_a_number_of_expansions_is_refused(expansions):
     agent = planner()
     with pytest.raises(ValueError, match=str(expansions)):
         agent.search(expansions)
@@ -198,6 +251,9 @@ def test_unknown_rules_are_refused(factory):
     [
         {'trace_steps': 0},
         {'trace_steps': -5},
+        {'trace_steps': 2**70},
+        {'min_improvement': 1.0},
+        {'start_tolerance': 1.5},
         {'min_improvement': -0.1},
         {'min_improvement': float('nan')},
         {'start_tolerance': -1},
