@@ -1,12 +1,13 @@
 """The planner against the pseudo-code in dicts and heapq, and its costs against SciPy's Dijkstra."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import EXACT, INTEGER, Oracle, Rules, SlicedOracle, Terrain, true_distance
+from oracle import EXACT, INTEGER, Oracle, Rules, SlicedOracle, Terrain, true_distance, true_distances
 from strategies import (
     LOOKAHEADS,
     WEIGHTS,
@@ -22,9 +23,11 @@ from strategies import (
 
 from tb_planner import (
     Resources,
+    Static,
     Status,
     TimeBoundedPlanner,
     find_path,
+    move_to_goal,
     rtba_star,
     tb_gbfs,
     tb_wa_star,
@@ -131,6 +134,37 @@ def run_static(problem, algorithm, rules, k) -> None:
 @given(problems(), static_algorithms(), st.sampled_from(LOOKAHEADS))
 def test_every_interval_on_a_static_map_is_that_of_the_oracle(problem, algorithm, k):
     run_static(problem, *algorithm, k)
+
+
+@settings(max_examples=300)
+@given(problems(), static_algorithms(), st.sampled_from(LOOKAHEADS))
+def test_a_run_counts_what_the_oracle_counts(problem, algorithm, k):
+    algorithm, rules = algorithm
+    oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, k, metric_of(problem.values))
+    walked, intervals, solvable = [problem.start], 0, True
+    while solvable and walked[-1] != problem.goal:
+        intervals += 1
+        solvable = oracle.search_interval()
+        if solvable:
+            oracle.move()
+            walked.append(oracle.s_current)
+    planner = TimeBoundedPlanner(problem.grid(), problem.start, problem.goal, algorithm, k)
+    run = move_to_goal(planner, Static(problem.grid()), non_optimal=True)
+    assert run.status is (Status.AT_GOAL if solvable else Status.NO_PATH)
+    assert run.cells == walked
+    assert (run.moves, run.back_moves, run.intervals) == (len(walked) - 1, oracle.back_moves, intervals)
+    assert (run.expansions, run.searches) == (oracle.expansions, 1)
+    assert run.cost == pytest.approx(problem.terrain().length(walked))
+    assert run.search_time_s >= 0
+    if solvable:
+        assert run.non_optimal_moves == count_non_optimal(problem, walked)
+
+
+def count_non_optimal(problem, walked) -> int:
+    """Moves that lie on no cost-minimal path to the goal."""
+    terrain = problem.terrain()
+    left = true_distances(terrain, problem.goal)
+    return sum(left[v] + terrain.length([u, v]) > left[u] * (1 + 1e-9) + 1e-9 for u, v in pairwise(walked))
 
 
 @settings(max_examples=300)
