@@ -20,9 +20,9 @@ OLDEST_CYTHON = (3, 0, 8)
 # gcc's own limits would leave some of the kernel's small functions as calls;
 # debugging symbols would double the time, and a debugger has the uncompiled file
 FLAGS = [
-    *('-O3', '-g0'),
+    *('-O2', '-g0'),
     *('--param', 'max-inline-insns-single=2000'),
-    *('--param', 'max-inline-insns-auto=2000'),
+    *('--param', 'max-inline-insns-auto=150'),
     *('--param', 'inline-unit-growth=1000'),
     *('--param', 'large-function-growth=10000'),
     *('--param', 'inline-min-speedup=1'),

@@ -56,6 +56,7 @@ cdef class Search:
     cdef bint heap  # ties 'larger_g'
     cdef bint learn
     cdef bint path_switch
+    cdef bint shortcut
     cdef bint plain  # no learned h, heap, costs or re-opening, and g counts
     cdef bint check_route
     cdef bint restart_when_refused
@@ -120,8 +121,16 @@ cdef class Search:
     cdef bint new_best  # s_best is of this interval and not yet traced
     cdef int meeting  # where the way back meets path, set by find_meeting()
     cdef int at  # index of s_current on path, or NONE: on its way back
-    cdef bint detour  # path begins with a shortcut, which is not in the tree
-    cdef long long detour_cost
+    cdef long long expected  # cost of the route: as planned, or what it has fallen to since
+    cdef bint expecting  # it is set
+    cdef bint detour  # path holds the agent's whole route, which is not in the tree
+    cdef int turn  # in a detour: where on path the way back ends
+    cdef bint seeking  # a shortcut search is running
+    cdef bint no_shortcut
+    cdef int s_join
+    cdef int[::1] place_on_path  # by state, for the states ahead
+    cdef long long[::1] cost_ahead  # by place: to the goal
+    cdef bint walked  # path, to its end: an agent that has to act goes back towards the root
     cdef int came_from
     cdef int phase
     cdef readonly long long intervals_left
@@ -240,3 +249,14 @@ cdef class Search:
     cdef long long by_way_of(self, int u, int v) noexcept nogil
     @cython.locals(best='long long', i='int', d='int', e='int', u='int', v='int')
     cdef long long cheapest(self, bint past, bint only_next_to_closed) noexcept nogil
+    @cython.locals(s='int', n='int', i='int')
+    cdef bint walk_by_list(self) noexcept nogil
+    @cython.locals(i='int')
+    cdef bint is_ahead(self, int s) noexcept nogil
+    @cython.locals(cost='long long')
+    cdef void join(self, int s, int direction, long long g) noexcept nogil
+    @cython.locals(w_g='long long', w_h='long long', h='long long', ended='bint')
+    cdef bint look_for_shortcut(self) noexcept nogil
+    @cython.locals(n='int', s='int', i='int')
+    cdef bint take_shortcut(self) noexcept nogil
+    cdef bint is_backtracking_to_goal(self) noexcept nogil

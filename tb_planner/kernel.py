@@ -116,6 +116,7 @@ class Search:
         self.successors = memoryview(_successors(neighbours if not graded else 0))
         self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
         self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
+        self.place_on_path, self.cost_ahead = zeros(0, np.int32), zeros(0, np.int64)
         self.buffer, self.capacity = zeros(2048, np.int32), 1024
         self.trail = zeros(TRAIL, np.int32)
         self.cells = zeros(0, np.int32)
@@ -124,13 +125,14 @@ class Search:
         self.expansions = self.searches = self.intervals = self.refused = self.trace_steps_taken = 0
         self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
         self.sliced = self.pause_when_found = False
-        self.detour_cost = 0
-        self.configure(1, 1, False, False, False, False)
+        self.expected = self.turn = 0
+        self.seeking = self.no_shortcut = False
+        self.configure(1, 1)
 
-    def configure(self, w_g, w_h, reopen, heap, learn, path_switch):
+    def configure(self, w_g, w_h, reopen=False, heap=False, learn=False, path_switch=False, shortcut=False):
         """The row of the table of algorithms; before the first search."""
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
-        self.path_switch = path_switch
+        self.path_switch, self.shortcut = path_switch, shortcut
         self.narrow = w_g == w_h and not self.graded
         self.plain = not (reopen or heap or learn or self.graded or w_g == 0)
         if heap:
@@ -138,6 +140,8 @@ class Search:
         if learn:
             self.h_learned = zeros(self.states, np.int64)
             self.pathcost = zeros(SEARCHES + 1, np.int64)
+        if shortcut:
+            self.place_on_path, self.cost_ahead = zeros(self.states, np.int32), zeros(self.capacity, np.int64)
 
     def act(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
         """How the agent acts: its restart rule's part in an interval, and the 2009 paper's sliced trace-back."""
@@ -566,13 +570,16 @@ class Search:
 
     def forget_path(self):
         self.path_length = self.path_new_length = 0
-        self.tracing = self.detour = self.new_best = False
+        self.tracing = self.detour = self.new_best = self.walked = self.no_shortcut = self.expecting = False
         self.at = self.came_from = NONE
         self.phase = SEARCH
 
     # ---------------------------------------------------------------------- Best-First-Search
     def relax(self, t, direction, g, x, y, plain):
         """A path of cost g leads to t = (x, y): if it is the best so far, t goes into Open with it."""
+        if not plain and self.seeking and self.is_ahead(t):
+            self.join(t, direction, g)
+            return
         word = self.word[t]
         h = 0
         if (word >> STAMP) == self.search:
@@ -652,7 +659,7 @@ class Search:
                 return
             k -= 1
             self.open_pop(s)
-            if self.plain:
+            if self.plain and not self.seeking:
                 self.expand(s, True)
             else:
                 self.expand(s, False)
@@ -692,6 +699,7 @@ class Search:
             self.buffer[self.path] = self.s_best
             self.path_length = 1
             self.at = NONE
+            self.expecting = False
         self.new_best = False
         if self.at != NONE or self.path_length == 0:
             return True
@@ -726,9 +734,9 @@ class Search:
             else:
                 self.path = new
                 self.path_length = self.path_new_length
-                self.tracing = False
+                self.tracing = self.walked = self.expecting = False
                 self.at = NONE
-        if self.at == NONE and self.path_length > 0:
+        if self.at == NONE and self.path_length > 0 and not self.walked:
             self.at = self.index_on_path(self.s_current)
         return True
 
@@ -793,8 +801,6 @@ class Search:
 
     def planned_cost(self):
         """The cost of the route as the search saw it; after find_meeting()."""
-        if self.detour:
-            return self.detour_cost
         last = self.on_path(0)
         turn = self.g(self.on_path(self.meeting))
         cost = self.g(self.s_current) - turn
@@ -805,9 +811,104 @@ class Search:
         return cost + self.g(last) - turn
 
     def route_stands(self):
-        """The route is neither blocked nor dearer than planned by more than min_improvement; after find_meeting()."""
+        """The route is neither blocked nor dearer than expected by more than min_improvement; after find_meeting()."""
+        if not self.expecting:
+            self.expected = self.planned_cost()
+            self.expecting = True
         cost = self.route_cost()
-        return cost < FAR and cost <= self.planned_cost() * (1.0 + self.min_improvement)
+        if cost == FAR or cost > self.expected * (1.0 + self.min_improvement):
+            return False
+        self.expected = min(self.expected, cost)
+        return True
+
+    # ---------------------------------------------------------------------- the shortcut search of 2009
+    def walk_by_list(self):
+        """Writes the way back behind path, so that the route no longer needs the tree; False: buffer full."""
+        if not self.find_meeting():
+            return False
+        s = self.s_current
+        n = self.meeting + 1
+        while s != self.on_path(self.meeting):
+            s = self.parent(s)
+            n += 1
+        if n > self.capacity:
+            return False
+        for i in range(self.meeting + 1):
+            self.place_on_path[self.on_path(i)] = i
+            self.cost_ahead[i] = self.g(self.on_path(0)) - self.g(self.on_path(i))
+        if not self.expecting:
+            self.expected = self.planned_cost()
+            self.expecting = True
+        self.path_length = n
+        self.at = n - 1
+        self.turn = self.meeting
+        self.detour = True
+        s = self.s_current
+        for i in range(n - 1, self.turn, -1):
+            self.buffer[self.path + i] = s
+            s = self.parent(s)
+        return True
+
+    def is_ahead(self, s):
+        """s is on the path between the turn and the goal."""
+        i = self.place_on_path[s]
+        return i <= self.turn and self.on_path(i) == s
+
+    def join(self, s, direction, g):
+        """A way of cost g leads to s on the path ahead."""
+        cost = g + self.cost_ahead[self.place_on_path[s]]
+        if cost < self.goal_f:
+            self.goal_f = cost
+            self.s_join = s
+            self.word[s] = self.stamp | (g << 5) | direction
+
+    def look_for_shortcut(self):
+        """A search of at most k expansions from the agent to the path ahead, whose states count for their distance to the
+        goal. The 2009 paper seeds its Open with them and searches for the agent; from the agent it is bounded by k alone.
+        False: buffer full."""
+        w_g, w_h = self.w_g, self.w_h
+        self.w_g = self.w_h = 1
+        self.search = 1 if self.search == SEARCHES else self.search + 1
+        self.stamp = self.search
+        self.stamp <<= STAMP
+        self.sweep()
+        self.s_root = self.s_current
+        self.word[self.s_root] = self.stamp | ROOT
+        h = self.h_between(self.s_root, self.s_goal)
+        self.open_clear(h)
+        self.open_insert(self.s_root, h)
+        self.goal_f = self.expected  # of no use is what is no better than the route
+        self.s_join = NONE
+        self.goal_found = False
+        self.seeking = True
+        self.best_first_search(self.k)
+        self.seeking = False
+        self.w_g, self.w_h = w_g, w_h
+        ended = self.goal_found  # not for want of expansions
+        self.goal_found = True
+        self.s_best = self.s_goal
+        if ended and self.s_join != NONE:
+            return self.take_shortcut()
+        self.no_shortcut = ended  # if there is none here there is none further back
+        return True
+
+    def take_shortcut(self):
+        """path := from the goal back to the state joined, and from there to the agent; False: buffer full."""
+        n = self.place_on_path[self.s_join] + 1
+        s = self.s_join
+        while s != self.s_current:
+            s = self.parent(s)
+            n += 1
+        if n > self.capacity:
+            return False
+        self.path_length = n
+        self.at = self.turn = n - 1
+        self.expected = self.goal_f
+        s = self.s_join
+        for i in range(self.place_on_path[self.s_join] + 1, n):
+            s = self.parent(s)
+            self.buffer[self.path + i] = s
+        return True
 
     # ---------------------------------------------------------------------- costs that fell
     def is_next_to_closed(self, s):
@@ -871,14 +972,20 @@ class Search:
             return PATH_FULL
         if self.pause_when_found and self.reaches_goal():
             return GOAL_FOUND
-        if self.stale and self.check_route and self.path_length > 0:
+        if self.stale and self.check_route and self.path_length > 0 and not self.expecting:
             if not self.find_meeting():
                 return PATH_FULL
             if not self.route_stands():
                 self.initialize_search()
                 return WAITED
+        if self.shortcut and self.is_backtracking_to_goal() and not self.no_shortcut:
+            if not (self.detour or self.walk_by_list()) or not self.look_for_shortcut():
+                return PATH_FULL
         self.phase = SEARCH
         return MOVED
+
+    def is_backtracking_to_goal(self):
+        return self.reaches_goal() and (self.at == NONE or (self.detour and self.at > self.turn))
 
     def next_state(self):
         """Where the agent goes now, or NONE if it has to wait for a path."""
@@ -911,11 +1018,14 @@ class Search:
             self.straight_sum += sum_of_costs
         else:
             self.diagonal_sum += sum_of_costs
-        if self.detour:
-            self.detour_cost -= self.through(s, t, STRAIGHT if d < 4 else DIAGONAL)
+        self.expected -= self.through(s, t, STRAIGHT if d < 4 else DIAGONAL)
         if self.at > 0:
+            if self.detour and self.at > self.turn:
+                self.back_moves += 1
             self.at -= 1
         else:
+            if self.at == 0:
+                self.walked = True
             self.at = NONE
             self.back_moves += 1
         self.moved += 1
@@ -984,6 +1094,10 @@ class Search:
         self.path = 2 * self.path
         self.capacity *= 2
         self.buffer = memoryview(new.reshape(-1))
+        if self.shortcut:
+            cost_ahead = np.zeros(self.capacity, np.int64)
+            cost_ahead[: self.capacity // 2] = np.asarray(self.cost_ahead)
+            self.cost_ahead = memoryview(cost_ahead)
 
     def take_trail(self):
         """The states moved to since the last call; one call takes what 4096 moves leave."""
@@ -1014,7 +1128,9 @@ class Search:
         self.s_current, self.at = s, at
 
     def branch(self):
-        """The tree's path from the root to s_best."""
+        """The tree's path from the root to s_best; with a shortcut, the path from the agent's turn to the goal."""
+        if self.detour:
+            return self.path_states().tolist()
         states = []
         if self.s_best != NONE:
             s = self.s_best
@@ -1036,7 +1152,7 @@ class Search:
         return cost + self.h_between(self.on_path(0), self.s_goal)
 
     def stands(self):
-        """Neither blocked nor dearer than planned: the rise part of RestartSearch?(), over the whole route."""
+        """Neither blocked nor dearer than expected: the rise part of RestartSearch?(), over the whole route."""
         if self.path_length == 0:
             return True
         while not self.find_meeting():
@@ -1054,6 +1170,8 @@ class Search:
 
     def suffix_cost(self, path):
         """The cost of the suffix of path after s_current, of all of it if s_current is not on it; as the search saw it."""
+        if self.detour:
+            return self.expected
         first = self.s_current if self.s_current in path else self.s_root
         return self.g(self.s_best) - self.g(first) if self.s_best != NONE else 0
 
@@ -1093,7 +1211,8 @@ class Search:
     def arrays(self):
         """All that a search allocates."""
         tree = [np.asarray(self.word), np.asarray(self.h_learned), np.asarray(self.pathcost)]
+        ahead = [np.asarray(self.place_on_path), np.asarray(self.cost_ahead)]
         links = [np.asarray(self.next), np.asarray(self.prev), np.asarray(self.f_of), np.asarray(self.order)]
         directory = [np.asarray(self.directory), np.asarray(self.page_of), np.asarray(self.first)]
         pages = [np.asarray(self.page_top), np.asarray(self.page_bits), np.asarray(self.head)]
-        return tree + links + directory + pages + [np.asarray(self.buffer), np.asarray(self.trail)]
+        return tree + ahead + links + directory + pages + [np.asarray(self.buffer), np.asarray(self.trail)]

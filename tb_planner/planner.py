@@ -198,14 +198,10 @@ class TimeBoundedPlanner:
     # -------------------------------------------------------------------------------------------------- news
     def observe(self, values: ArrayLike, at: Cell | None = None) -> bool:
         """The new map, or a patch of it whose first cell is `at`; True if the search was restarted for it."""
+        search = self._search
         change = self.grid.update(values, at)
-        return self.map_changed(change) if change else False
-
-    def map_changed(self, change: Change) -> bool:
-        """RestartSearch?(), for a grid that has been updated already."""
         if not change:
             return False
-        search = self._search
         s_goal = self._nearest_to_goal()
         if s_goal != search.s_goal:
             search.forget_learned()
@@ -519,7 +515,7 @@ def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None =
 def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
     """How many steps of this walk lie on no shortest path to the goal."""
     search = _new_search(grid)
-    search.configure(1, 0, False, False, False, False)  # Dijkstra's algorithm, from the goal to everywhere
+    search.configure(1, 0)  # Dijkstra's algorithm, from the goal to everywhere
     search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
     search.start(grid.state(goal), -1)
     search.search_and_trace()
@@ -539,6 +535,7 @@ def _configure(search: kernel.Search, algorithm: Algorithm) -> None:
         algorithm.ties == 'larger_g',
         algorithm.learn_h,
         algorithm.path_switch,
+        algorithm.shortcut,
     )
 
 

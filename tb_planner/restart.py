@@ -31,12 +31,12 @@ def eager(search: Search, change: Change, algorithm: Algorithm, min_improvement:
 
 def path_cost_increased(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
     """StartNewSearch?(), Algorithm 2 of 2012; looks at the whole route."""
-    return len(change.risen) > 0 and not search.stands()
+    return not search.stands()
 
 
 def lazy(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
     """RestartSearch?(), Algorithm 3; looks at the whole route, not only at path."""
-    if len(change.risen) and not search.stands():
+    if not search.stands():
         return True
     return could_shorten(search, change.fallen, change.opened, algorithm, min_improvement)
 
