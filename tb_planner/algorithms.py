@@ -31,8 +31,11 @@ class Algorithm:
             raise ValueError(f'restart is {self.restart!r}; it is one of {", ".join(RESTARTS)}')
         if self.ties not in TIES:
             raise ValueError(f'ties is {self.ties!r}; it is one of {", ".join(TIES)}')
-        if self.w_g < 0 or self.w_h < 0 or self.w_g + self.w_h == 0:
-            raise ValueError(f'the weights are {self.w_g} and {self.w_h}; they are >= 0 and not both 0')
+        for w in (self.w_g, self.w_h):
+            if not isinstance(w, int) or not 0 <= w <= 100 * MAX_WEIGHT:
+                raise ValueError(f'a weight is {w}; it is a whole number, 0 to {100 * MAX_WEIGHT}')
+        if self.w_g + self.w_h == 0:
+            raise ValueError('both weights are 0; one is at least 1')
         if self.learn_h and (self.w_g, self.w_h) != (1, 1):
             raise ValueError(f'learn_h goes with w_g = w_h = 1; they are {self.w_g} and {self.w_h}')
 

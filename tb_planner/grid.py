@@ -99,10 +99,7 @@ class Grid:
 
     def state(self, cell: Cell, what: str = 'cell') -> int:
         """The state of a cell; raises OutsideGrid."""
-        try:
-            x, y = (operator.index(i) for i in cell)
-        except TypeError:
-            raise ValueError(f'{what} is {cell}; it is two whole numbers, x and y') from None
+        x, y = _whole_numbers(cell, what)
         if not self.contains((x, y)):
             raise OutsideGrid(f'{what} ({x}, {y}) is outside the {self.width} x {self.height} grid')
         return y * self.width + x
@@ -147,8 +144,8 @@ class Grid:
         array = _checked_array(values)
         if array.dtype != np.bool_ and not self.graded:
             raise ValueError(f'the update has dtype {array.dtype}; this grid knows blocked cells only and takes bool')
-        x, y = (0, 0) if at is None else (int(at[0]), int(at[1]))
-        self._check_patch(array.shape, at)
+        x, y = (0, 0) if at is None else _whole_numbers(at, 'at')
+        self._check_patch(array.shape, None if at is None else (x, y))
         height, width = array.shape
         new = _terrain(array)
         old = self.terrain[y : y + height, x : x + width]
@@ -225,6 +222,14 @@ _DIRECTIONS = {
 _BITS = np.array(  # by dy + 1 and dx + 1
     [[NORTH_WEST, NORTH, NORTH_EAST], [WEST, 0, EAST], [SOUTH_WEST, SOUTH, SOUTH_EAST]], np.uint8
 )
+
+
+def _whole_numbers(cell: Cell, what: str) -> Cell:
+    try:
+        x, y = (operator.index(i) for i in cell)
+    except (TypeError, ValueError):
+        raise ValueError(f'{what} is {cell}; it is two whole numbers, x and y') from None
+    return x, y
 
 
 def _checked_array(values: ArrayLike) -> NDArray[np.generic]:

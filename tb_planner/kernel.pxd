@@ -63,6 +63,7 @@ cdef class Search:
     cdef bint must_act
     cdef double min_improvement
     cdef long long k
+    cdef long long k_left  # in this interval
     cdef long long trace_steps
     cdef long long trace_steps_found
     cdef public bint pause_when_found
@@ -125,10 +126,7 @@ cdef class Search:
     cdef bint expecting  # it is set
     cdef bint detour  # path holds the agent's whole route, which is not in the tree
     cdef int turn  # in a detour: where on path the way back ends
-    cdef bint seeking  # a shortcut search is running
     cdef bint no_shortcut
-    cdef int s_join
-    cdef int[::1] place_on_path  # by state, for the states ahead
     cdef long long[::1] cost_ahead  # by place: to the goal
     cdef bint walked  # path, to its end: an agent that has to act goes back towards the root
     cdef int came_from
@@ -204,6 +202,8 @@ cdef class Search:
     cdef void open_clear(self, long long f) noexcept nogil
     @cython.locals(chunk='int', number='int', age='int')
     cdef void sweep(self) noexcept nogil
+    cdef void begin_search(self, int s_goal) noexcept nogil
+    cdef void set_goal(self, int s_goal) noexcept nogil
     @cython.locals(y='int', x='int', h='long long')
     cdef void initialize_search(self) noexcept nogil
     @cython.locals(f='long long')
@@ -251,12 +251,8 @@ cdef class Search:
     cdef long long cheapest(self, bint past, bint only_next_to_closed) noexcept nogil
     @cython.locals(s='int', n='int', i='int')
     cdef bint walk_by_list(self) noexcept nogil
-    @cython.locals(i='int')
-    cdef bint is_ahead(self, int s) noexcept nogil
-    @cython.locals(cost='long long')
-    cdef void join(self, int s, int direction, long long g) noexcept nogil
-    @cython.locals(w_g='long long', w_h='long long', h='long long', ended='bint')
+    @cython.locals(s_goal='int', w_g='long long', w_h='long long', i='int', s='int', ended='bint', better='bint')
     cdef bint look_for_shortcut(self) noexcept nogil
-    @cython.locals(n='int', s='int', i='int')
+    @cython.locals(n='int', s='int', i='int', low='int', high='int', middle='int')
     cdef bint take_shortcut(self) noexcept nogil
     cdef bint is_backtracking_to_goal(self) noexcept nogil

@@ -116,7 +116,7 @@ class Search:
         self.successors = memoryview(_successors(neighbours if not graded else 0))
         self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
         self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
-        self.place_on_path, self.cost_ahead = zeros(0, np.int32), zeros(0, np.int64)
+        self.cost_ahead = zeros(0, np.int64)
         self.buffer, self.capacity = zeros(2048, np.int32), 1024
         self.trail = zeros(TRAIL, np.int32)
         self.cells = zeros(0, np.int32)
@@ -126,7 +126,6 @@ class Search:
         self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
         self.sliced = self.pause_when_found = False
         self.expected = self.turn = 0
-        self.seeking = self.no_shortcut = False
         self.configure(1, 1)
 
     def configure(self, w_g, w_h, reopen=False, heap=False, learn=False, path_switch=False, shortcut=False):
@@ -141,7 +140,7 @@ class Search:
             self.h_learned = zeros(self.states, np.int64)
             self.pathcost = zeros(SEARCHES + 1, np.int64)
         if shortcut:
-            self.place_on_path, self.cost_ahead = zeros(self.states, np.int32), zeros(self.capacity, np.int64)
+            self.cost_ahead = zeros(self.capacity, np.int64)
 
     def act(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
         """How the agent acts: its restart rule's part in an interval, and the 2009 paper's sliced trace-back."""
@@ -531,6 +530,19 @@ class Search:
             if self.swept == self.states:
                 self.swept = 0
 
+    def begin_search(self, s_goal):
+        """A new search number, after which no state is known."""
+        self.search = 1 if self.search == SEARCHES else self.search + 1
+        self.stamp = self.search
+        self.stamp <<= STAMP
+        self.sweep()
+        self.set_goal(s_goal)
+
+    def set_goal(self, s_goal):
+        self.s_goal = s_goal
+        self.goal_y = s_goal // self.width
+        self.goal_x = s_goal - self.goal_y * self.width
+
     def initialize_search(self):
         """InitializeSearch(): a new search from s_current. No work per cell: all earlier states have another number."""
         if self.learn and self.search != 0:
@@ -538,14 +550,9 @@ class Search:
             self.learned_searches += 1
             if self.learned_searches > REMEMBERED:
                 self.learned_searches = 0
-        self.search = 1 if self.search == SEARCHES else self.search + 1
-        self.stamp = self.search
-        self.stamp <<= STAMP
-        self.sweep()
+        self.begin_search(self.s_goal)
         self.searches += 1
         self.s_root = self.s_current
-        self.goal_y = self.s_goal // self.width
-        self.goal_x = self.s_goal - self.goal_y * self.width
         y = self.s_root // self.width
         x = self.s_root - y * self.width
         if self.learn:
@@ -577,9 +584,6 @@ class Search:
     # ---------------------------------------------------------------------- Best-First-Search
     def relax(self, t, direction, g, x, y, plain):
         """A path of cost g leads to t = (x, y): if it is the best so far, t goes into Open with it."""
-        if not plain and self.seeking and self.is_ahead(t):
-            self.join(t, direction, g)
-            return
         word = self.word[t]
         h = 0
         if (word >> STAMP) == self.search:
@@ -658,8 +662,9 @@ class Search:
                 self.s_best = s
                 return
             k -= 1
+            self.k_left = k
             self.open_pop(s)
-            if self.plain and not self.seeking:
+            if self.plain:
                 self.expand(s, True)
             else:
                 self.expand(s, False)
@@ -834,7 +839,6 @@ class Search:
         if n > self.capacity:
             return False
         for i in range(self.meeting + 1):
-            self.place_on_path[self.on_path(i)] = i
             self.cost_ahead[i] = self.g(self.on_path(0)) - self.g(self.on_path(i))
         if not self.expecting:
             self.expected = self.planned_cost()
@@ -849,65 +853,56 @@ class Search:
             s = self.parent(s)
         return True
 
-    def is_ahead(self, s):
-        """s is on the path between the turn and the goal."""
-        i = self.place_on_path[s]
-        return i <= self.turn and self.on_path(i) == s
-
-    def join(self, s, direction, g):
-        """A way of cost g leads to s on the path ahead."""
-        cost = g + self.cost_ahead[self.place_on_path[s]]
-        if cost < self.goal_f:
-            self.goal_f = cost
-            self.s_join = s
-            self.word[s] = self.stamp | (g << 5) | direction
-
     def look_for_shortcut(self):
-        """A search of at most k expansions from the agent to the path ahead, whose states count for their distance to the
-        goal. The 2009 paper seeds its Open with them and searches for the agent; from the agent it is bounded by k alone.
-        False: buffer full."""
-        w_g, w_h = self.w_g, self.w_h
+        """An A* search of what is left of k expansions: from the states ahead, each with its distance to the goal as g, to
+        the agent. False: buffer full."""
+        s_goal, w_g, w_h = self.s_goal, self.w_g, self.w_h
+        self.begin_search(self.s_current)
         self.w_g = self.w_h = 1
-        self.search = 1 if self.search == SEARCHES else self.search + 1
-        self.stamp = self.search
-        self.stamp <<= STAMP
-        self.sweep()
-        self.s_root = self.s_current
-        self.word[self.s_root] = self.stamp | ROOT
-        h = self.h_between(self.s_root, self.s_goal)
-        self.open_clear(h)
-        self.open_insert(self.s_root, h)
-        self.goal_f = self.expected  # of no use is what is no better than the route
-        self.s_join = NONE
+        self.open_clear(self.h_between(s_goal, self.s_current))
+        for i in range(self.turn + 1):
+            s = self.on_path(i)
+            self.word[s] = self.stamp | (self.cost_ahead[i] << 5) | ROOT
+            self.open_insert(s, self.cost_ahead[i] + self.h_between(s, self.s_current))
+        self.goal_f = self.expected  # what is no better than the route is of no use
         self.goal_found = False
-        self.seeking = True
-        self.best_first_search(self.k)
-        self.seeking = False
-        self.w_g, self.w_h = w_g, w_h
+        self.best_first_search(self.k_left)
         ended = self.goal_found  # not for want of expansions
+        better = ended and self.known(self.s_current) and self.goal_f < self.expected
+        self.w_g, self.w_h = w_g, w_h
+        self.set_goal(s_goal)
         self.goal_found = True
-        self.s_best = self.s_goal
-        if ended and self.s_join != NONE:
+        self.s_best = s_goal
+        if better:
             return self.take_shortcut()
         self.no_shortcut = ended  # if there is none here there is none further back
         return True
 
     def take_shortcut(self):
-        """path := from the goal back to the state joined, and from there to the agent; False: buffer full."""
-        n = self.place_on_path[self.s_join] + 1
-        s = self.s_join
-        while s != self.s_current:
+        """path := from the goal back to the state that the shortcut joins, and from there to the agent; False: buffer full."""
+        n = 0
+        s = self.s_current
+        while (self.word[s] & DIRECTION) != ROOT:
             s = self.parent(s)
             n += 1
+        low = 0
+        high = self.turn
+        while low < high:
+            middle = (low + high) >> 1
+            if self.cost_ahead[middle] < self.g(s):
+                low = middle + 1
+            else:
+                high = middle
+        n += low + 1
         if n > self.capacity:
             return False
+        self.expected = self.g(self.s_current)
+        s = self.s_current
+        for i in range(n - 1, low, -1):
+            self.buffer[self.path + i] = s
+            s = self.parent(s)
         self.path_length = n
         self.at = self.turn = n - 1
-        self.expected = self.goal_f
-        s = self.s_join
-        for i in range(self.place_on_path[self.s_join] + 1, n):
-            s = self.parent(s)
-            self.buffer[self.path + i] = s
         return True
 
     # ---------------------------------------------------------------------- costs that fell
@@ -955,6 +950,7 @@ class Search:
         if self.phase == SEARCH:
             if self.failed and self.stale:
                 self.initialize_search()
+            self.k_left = self.k
             if not self.goal_found:
                 if not self.failed:
                     self.best_first_search(self.k)
@@ -978,7 +974,7 @@ class Search:
             if not self.route_stands():
                 self.initialize_search()
                 return WAITED
-        if self.shortcut and self.is_backtracking_to_goal() and not self.no_shortcut:
+        if self.shortcut and self.k_left > 0 and self.is_backtracking_to_goal() and not self.no_shortcut:
             if not (self.detour or self.walk_by_list()) or not self.look_for_shortcut():
                 return PATH_FULL
         self.phase = SEARCH
@@ -1210,9 +1206,8 @@ class Search:
 
     def arrays(self):
         """All that a search allocates."""
-        tree = [np.asarray(self.word), np.asarray(self.h_learned), np.asarray(self.pathcost)]
-        ahead = [np.asarray(self.place_on_path), np.asarray(self.cost_ahead)]
+        tree = [np.asarray(self.word), np.asarray(self.h_learned), np.asarray(self.pathcost), np.asarray(self.cost_ahead)]
         links = [np.asarray(self.next), np.asarray(self.prev), np.asarray(self.f_of), np.asarray(self.order)]
         directory = [np.asarray(self.directory), np.asarray(self.page_of), np.asarray(self.first)]
         pages = [np.asarray(self.page_top), np.asarray(self.page_bits), np.asarray(self.head)]
-        return tree + ahead + links + directory + pages + [np.asarray(self.buffer), np.asarray(self.trail)]
+        return tree + links + directory + pages + [np.asarray(self.buffer), np.asarray(self.trail)]

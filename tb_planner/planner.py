@@ -16,7 +16,6 @@ from tb_planner.grid import COST_STEPS, MAX_G, Cell, Change, GoalBlocked, Grid, 
 from tb_planner.restart import RULES, could_shorten
 
 UNBOUNDED = 2**62
-MAX_K = 2**62
 STRAIGHT = 985  # the kernel's unit: a straight step
 
 
@@ -148,8 +147,7 @@ class TimeBoundedPlanner:
     def run(self, intervals: int) -> NDArray[np.int32]:
         """Up to so many intervals with no news of the map; fewer if the agent arrives, has no path, or after 4096 moves.
         Returns the states the agent moved to."""
-        if intervals < 1:
-            raise ValueError(f'intervals is {intervals}; it is >= 1')
+        _check_whole('intervals', intervals, 1)
         search = self._search
         if search.intervals == 0 and isinstance(self.k, Resources):
             code = self._run(1)
@@ -168,7 +166,7 @@ class TimeBoundedPlanner:
 
         MOVED says that the agent may move now."""
         if expansions is not None:
-            _check_at_least('expansions', expansions, 1)
+            _check_whole('expansions', expansions, 1)
             self._budget(first=False, expansions=expansions)
         if self._search.s_current == self._search.s_goal:
             self.status = Status.AT_GOAL
@@ -472,18 +470,16 @@ class TimeBoundedPlanner:
             if trace_steps is not None:
                 raise ValueError(f'trace_steps is {trace_steps}; Resources say it already')
         else:
-            _check_at_least('k', k, 1)
-            if k > MAX_K:
-                raise ValueError(f'k is {k}; it is at most {MAX_K}')
+            _check_whole('k', k, 1)
         if trace_steps is not None:
-            _check_at_least('trace_steps', trace_steps, 1)
+            _check_whole('trace_steps', trace_steps, 1)
         if self.algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
             raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
         if not 0 <= min_improvement < 1:
             raise ValueError(f'min_improvement is {min_improvement}; it is a fraction, 0 to below 1')
-        _check_at_least('start_tolerance', start_tolerance, 0)
-        _check_at_least('goal_tolerance', goal_tolerance, 0)
-        _check_at_least('clean_search_every', clean_search_every, 0)
+        _check_whole('start_tolerance', start_tolerance, 0)
+        _check_whole('goal_tolerance', goal_tolerance, 0)
+        _check_whole('clean_search_every', clean_search_every, 0)
 
 
 def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None = None) -> Plan:
@@ -556,6 +552,6 @@ def _blocked(what: str, cell: Cell, tolerance: int) -> str:
     return f'{what} ({x}, {y}) is blocked, and no cell within the tolerance of {tolerance} cells is free'
 
 
-def _check_at_least(name: str, value: int, least: int) -> None:
-    if value != int(value) or value < least:
-        raise ValueError(f'{name} is {value}; it is a whole number >= {least}')
+def _check_whole(name: str, value: int, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or not least <= value <= UNBOUNDED:
+        raise ValueError(f'{name} is {value}; it is a whole number, {least} to {UNBOUNDED}')

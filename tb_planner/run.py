@@ -37,6 +37,9 @@ def move_to_goal(
     """
     if non_optimal and not isinstance(world, Static):
         raise ValueError(f'non-optimal moves are defined on a static map; the world is {type(world).__name__}')
+    size, world_size = ((grid.width, grid.height) for grid in (planner.grid, world.grid))
+    if size != world_size:
+        raise ValueError(f"the planner's grid is {size[0]} x {size[1]}; the world's is {world_size[0]} x {world_size[1]}")
     if max_intervals is None:
         max_intervals = 1000 * planner.grid.width * planner.grid.height
     if max_intervals < 1:
