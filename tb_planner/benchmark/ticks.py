@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tb_planner import Algorithm, Grid, TimeBoundedPlanner, tb_gbfs, tb_wa_star, tba_star
 from tb_planner.benchmark import peers, terrain
-from tb_planner.benchmark.experiment import Experiment, Plan, Row, grouped, table
+from tb_planner.benchmark.experiment import Experiment, Plan, Row, geometric_mean, grouped, table
 from tb_planner.benchmark.terrain import Blocked, Problem, Terrain
 
 ALGORITHMS = {'TBA*': tba_star(), 'TB-WA*(3)': tb_wa_star(3.0), 'TB-GBFS': tb_gbfs()}
@@ -25,39 +25,54 @@ TRACES = {
     WHOLE: 'all of the path traced back in every tick, in memory that was searched before',
 }
 RESTARTS = 200
+WITHIN = 'within walls of'
+
+
+def maps(scale: float) -> tuple[Terrain, ...]:
+    """Those of the comparison with other libraries, and the first of them again within walls as large as the second."""
+    kinds = peers.maps(scale)
+    small, large = kinds[:2]
+
+    def build(seed: int) -> Blocked:
+        blocked = np.ones_like(large.build(seed))
+        inner = small.build(seed)
+        blocked[: len(inner), : len(inner)] = inner
+        return blocked
+
+    return (*kinds, Terrain(f'{small.name}, {WITHIN} {large.name.split()[0]}', build))
 
 
 def plan(options: argparse.Namespace) -> Plan:
-    kinds = peers.maps(options.scale or (0.2 if options.quick else 1.0))
+    kinds = maps(options.scale or (0.2 if options.quick else 1.0))
     problems = options.problems or (1 if options.quick else 3)
-    total = len(kinds) * len(ALGORITHMS) * len(KS) * len(TRACES)
+    total = len(kinds) * problems * len(ALGORITHMS) * len(KS) * len(TRACES)
     return Plan(total, runs(kinds, problems, options.repeats or (2 if options.quick else 5), options.seed))
 
 
 def runs(kinds: tuple[Terrain, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
-    """A row for each map, algorithm, k and way to trace: its ticks over all problems."""
+    """A row for each search: map, problem, algorithm, k and way to trace."""
     for kind in kinds:
         blocked = kind.build(seed)
-        problems = terrain.problems(blocked, count, seed)
+        grid = Grid(blocked)
+        inner = len(kinds[0].build(seed)) if WITHIN in kind.name else len(blocked)
+        problems = terrain.problems(blocked[:inner, :inner], count, seed)
         for name, algorithm in ALGORITHMS.items():
+            restart_us = restart_time_us(grid, problems[0], algorithm)
             for k in KS:
                 for trace in TRACES:
-                    settings = {'map': kind.name, 'size': len(blocked), 'algorithm': name, 'k': k, 'trace': trace}
-                    ticks = [ticks_of(blocked, problem, algorithm, k, trace, repeats) for problem in problems]
-                    restart_us = restart_time_us(blocked, problems[0], algorithm)
-                    yield {
-                        **settings,
-                        'repeats': repeats,
-                        **statistics(np.concatenate(ticks)),
-                        'restart_us': restart_us,
-                    }
+                    for number, problem in enumerate(problems):
+                        yield {
+                            **{'map': kind.name, 'size': len(blocked), 'problem': number, 'algorithm': name},
+                            **{'k': k, 'trace': trace, 'repeats': repeats},
+                            **statistics(ticks_of(grid, problem, algorithm, k, trace, repeats)),
+                            'restart_us': restart_us,
+                        }
 
 
 def ticks_of(
-    blocked: Blocked, problem: Problem, algorithm: Algorithm, k: int, trace: str, repeats: int
+    grid: Grid, problem: Problem, algorithm: Algorithm, k: int, trace: str, repeats: int
 ) -> npt.NDArray[np.int64]:
     """Nanoseconds of each full tick of the search, each the least of its repeats."""
-    grid = Grid(blocked)
     planner = new_planner(grid, problem, algorithm, k, trace)
     least = tick_times(planner)
     for _ in range(repeats):
@@ -94,9 +109,9 @@ def no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def restart_time_us(blocked: Blocked, problem: Problem, algorithm: Algorithm) -> float:
+def restart_time_us(grid: Grid, problem: Problem, algorithm: Algorithm) -> float:
     """The median time to drop a search and to start the next one, towards another goal."""
-    planner = TimeBoundedPlanner(Grid(blocked), *problem, algorithm)
+    planner = TimeBoundedPlanner(grid, *problem, algorithm)
     times = []
     clock = time.perf_counter_ns
     for goal in (problem.start, problem.goal) * (RESTARTS // 2):
@@ -118,53 +133,48 @@ def statistics(ticks: npt.NDArray[np.int64]) -> Row:
 
 
 def summary(rows: list[Row]) -> str:
-    return '\n'.join(
-        part
-        for trace, group in grouped(rows, lambda row: row['trace']).items()
-        for part in (f'\n{TRACES[trace]}', tick_table(group), *verdict(group))
-    )
+    parts = []
+    for trace, group in grouped(rows, lambda row: row['trace']).items():
+        searches = [row for row in group if row['ticks'] > 0]
+        parts += [f'\n{TRACES[trace]}', tick_table(searches), *verdict(searches)]
+    return '\n'.join(parts)
 
 
 def tick_table(rows: list[Row]) -> str:
-    header = (
-        'map',
-        'algorithm',
-        'k',
-        'ticks',
-        'median µs',
-        'p99 µs',
-        'max µs',
-        'p99/median',
-        'max/median',
-        'restart µs',
-    )
-    return table(header, [tick_line(row) for row in rows])
+    """Medians in the geometric mean over the searches, the worst search for the ratios."""
+    header = ('map', 'algorithm', 'k', 'ticks', 'median µs', 'max µs', 'p99/median', 'max/median', 'restart µs')
+    settings = grouped(rows, lambda row: (row['map'], row['algorithm'], row['k']))
+    return table(header, [(*names, *tick_figures(group)) for names, group in settings.items()])
 
 
-def tick_line(row: Row) -> tuple[object, ...]:
-    median, p99, most = row['median_us'], row['p99_us'], row['max_us']
-    settings = (row['map'], row['algorithm'], row['k'], row['ticks'])
-    return (*settings, median, p99, most, p99 / median, most / median, row['restart_us'])
+def tick_figures(rows: list[Row]) -> tuple[object, ...]:
+    p99, most = (max(row[name] / row['median_us'] for row in rows) for name in ('p99_us', 'max_us'))
+    ticks, max_us = sum(row['ticks'] for row in rows), max(row['max_us'] for row in rows)
+    return ticks, median_us(rows), max_us, p99, most, rows[0]['restart_us']
+
+
+def median_us(rows: list[Row]) -> float:
+    return geometric_mean(row['median_us'] for row in rows)
 
 
 def verdict(rows: list[Row]) -> list[str]:
-    """The ratios that have a target; none where there is no full tick to speak of."""
-    full = [row for row in rows if row['ticks'] > 0]
+    """The ratios that have a target, where there are full ticks to speak of."""
     lines = []
-    ratios = [f'{row["p99_us"] / row["median_us"]:.2f}' for row in full if row['k'] == 256]
+    ratios = [row['p99_us'] / row['median_us'] for row in rows if row['k'] == 256]
     if ratios:
-        lines.append(f'p99 / median at k = 256 (target: at most 2): {", ".join(ratios)}')
-    for (algorithm, k), group in grouped(full, lambda row: (row['algorithm'], row['k'])).items():
-        open_maps = {row['size']: row['median_us'] for row in group if 'obstacles' in row['map']}
-        if len(open_maps) > 1:
-            small, large = min(open_maps), max(open_maps)
-            ratio = open_maps[large] / open_maps[small]
-            lines.append(f'{algorithm}, k = {k}: median at {large}² / at {small}² = {ratio:.2f} (target: at most 1.3)')
+        worst = f'{max(ratios):.2f}, geometric mean {geometric_mean(ratios):.2f}'
+        lines.append(f'p99 / median at k = 256 over {len(ratios)} searches (target: at most 2): worst {worst}')
+    for (algorithm, k), group in grouped(rows, lambda row: (row['algorithm'], row['k'])).items():
+        on = {name: median_us(some) for name, some in grouped(group, lambda row: row['map']).items()}
+        first = rows[0]['map']
+        for other in (name for name in on if '%' in name and name != first and first in on):
+            ratio = on[other] / on[first]
+            lines.append(f'{algorithm}, k = {k}: median on {other} / on {first} = {ratio:.2f} (target: at most 1.3)')
     return lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--problems', type=int, help='problems a map, whose ticks are taken together (3)')
+    parser.add_argument('--problems', type=int, help='problems a map (3)')
 
 
 TICKS = Experiment('ticks', 'tick by tick over whole searches, and restarts', add_arguments, plan, summary)
