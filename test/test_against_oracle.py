@@ -160,6 +160,20 @@ def test_a_run_counts_what_the_oracle_counts(problem, algorithm, k):
         assert run.non_optimal_moves == count_non_optimal(problem, walked)
 
 
+@settings(max_examples=300)
+@given(problems(), st.sampled_from((1.0, 1.4, 3.0)), st.sampled_from(LOOKAHEADS))
+def test_a_shortcut_never_makes_a_run_dearer(problem, w, k):
+    """Until the goal is found it changes nothing; from then on it is taken only if it is shorter."""
+    costs = []
+    for shortcut in (False, True):
+        algorithm = tb_wa_star(w, shortcut=shortcut)
+        planner = TimeBoundedPlanner(problem.grid(), problem.start, problem.goal, algorithm, k)
+        run = move_to_goal(planner, Static(problem.grid()))
+        assert problem.terrain().length(run.cells) == pytest.approx(run.cost)
+        costs.append(run.cost)
+    assert costs[1] <= costs[0] * (1 + 1e-6)
+
+
 def count_non_optimal(problem, walked) -> int:
     """Moves that lie on no cost-minimal path to the goal."""
     terrain = problem.terrain()
