@@ -126,7 +126,10 @@ cdef class Search:
     cdef bint expecting  # it is set
     cdef bint detour  # path holds the agent's whole route, which is not in the tree
     cdef int turn  # in a detour: where on path the way back ends
-    cdef bint no_shortcut
+    cdef bint seeking  # a shortcut search is under way
+    cdef bint no_shortcut  # it has ended
+    cdef int sought_from
+    cdef long long sought_below
     cdef long long[::1] cost_ahead  # by place: to the goal
     cdef bint walked  # path, to its end: an agent that has to act goes back towards the root
     cdef int came_from
@@ -249,10 +252,12 @@ cdef class Search:
     cdef long long by_way_of(self, int u, int v) noexcept nogil
     @cython.locals(best='long long', i='int', d='int', e='int', u='int', v='int')
     cdef long long cheapest(self, bint past, bint only_next_to_closed) noexcept nogil
-    @cython.locals(s='int', n='int', i='int')
+    @cython.locals(s='int', n='int', i='int', turn='long long', ahead='long long')
     cdef bint walk_by_list(self) noexcept nogil
-    @cython.locals(s_goal='int', w_g='long long', w_h='long long', i='int', s='int', ended='bint', better='bint')
+    @cython.locals(i='int', s='int')
+    cdef void seed_shortcuts(self) noexcept nogil
+    @cython.locals(s_goal='int', w_g='long long', w_h='long long')
     cdef bint look_for_shortcut(self) noexcept nogil
     @cython.locals(n='int', s='int', i='int', low='int', high='int', middle='int')
     cdef bint take_shortcut(self) noexcept nogil
-    cdef bint is_backtracking_to_goal(self) noexcept nogil
+    cdef bint may_look_for_shortcut(self) noexcept nogil

@@ -577,7 +577,8 @@ class Search:
 
     def forget_path(self):
         self.path_length = self.path_new_length = 0
-        self.tracing = self.detour = self.new_best = self.walked = self.no_shortcut = self.expecting = False
+        self.tracing = self.detour = self.new_best = self.walked = self.expecting = False
+        self.seeking = self.no_shortcut = False
         self.at = self.came_from = NONE
         self.phase = SEARCH
 
@@ -838,55 +839,65 @@ class Search:
             n += 1
         if n > self.capacity:
             return False
+        self.expected = self.planned_cost()
+        self.expecting = True
+        turn = self.g(self.on_path(self.meeting))
+        ahead = self.g(self.on_path(0)) - turn
         for i in range(self.meeting + 1):
             self.cost_ahead[i] = self.g(self.on_path(0)) - self.g(self.on_path(i))
-        if not self.expecting:
-            self.expected = self.planned_cost()
-            self.expecting = True
+        s = self.s_current
+        for i in range(n - 1, self.meeting, -1):
+            self.buffer[self.path + i] = s
+            self.cost_ahead[i] = self.g(s) - turn + ahead
+            s = self.parent(s)
         self.path_length = n
         self.at = n - 1
         self.turn = self.meeting
         self.detour = True
-        s = self.s_current
-        for i in range(n - 1, self.turn, -1):
-            self.buffer[self.path + i] = s
-            s = self.parent(s)
         return True
 
-    def look_for_shortcut(self):
-        """An A* search of what is left of k expansions: from the states ahead, each with its distance to the goal as g, to
-        the agent. False: buffer full."""
-        s_goal, w_g, w_h = self.s_goal, self.w_g, self.w_h
+    def seed_shortcuts(self):
+        """Open := the states of the route, each with its distance to the goal along it as g."""
         self.begin_search(self.s_current)
-        self.w_g = self.w_h = 1
-        self.open_clear(self.h_between(s_goal, self.s_current))
-        for i in range(self.turn + 1):
+        self.sought_from = self.s_current
+        self.sought_below = self.expected
+        self.open_clear(self.h_between(self.on_path(0), self.s_current))
+        for i in range(self.path_length):
             s = self.on_path(i)
             self.word[s] = self.stamp | (self.cost_ahead[i] << 5) | ROOT
             self.open_insert(s, self.cost_ahead[i] + self.h_between(s, self.s_current))
-        self.goal_f = self.expected  # what is no better than the route is of no use
+
+    def look_for_shortcut(self):
+        """What is left of k expansions for an A* search from the route to where the agent was when it turned back. It
+        goes on from interval to interval; the 2009 paper starts it afresh. False: buffer full."""
+        s_goal, w_g, w_h = self.s_goal, self.w_g, self.w_h
+        self.w_g = self.w_h = 1
+        if not self.seeking:
+            self.seed_shortcuts()
+            self.seeking = True
+        self.set_goal(self.sought_from)
+        self.s_goal = NONE  # where it was is a state like others: the agent may be further back by now
+        self.goal_f = self.sought_below
         self.goal_found = False
         self.best_first_search(self.k_left)
-        ended = self.goal_found  # not for want of expansions
-        better = ended and self.known(self.s_current) and self.goal_f < self.expected
+        self.no_shortcut = self.goal_found  # what is left in Open makes nothing shorter
         self.w_g, self.w_h = w_g, w_h
         self.set_goal(s_goal)
         self.goal_found = True
         self.s_best = s_goal
-        if better:
+        if self.known(self.s_current) and self.g(self.s_current) < self.expected:
             return self.take_shortcut()
-        self.no_shortcut = ended  # if there is none here there is none further back
         return True
 
     def take_shortcut(self):
-        """path := from the goal back to the state that the shortcut joins, and from there to the agent; False: buffer full."""
+        """path := from the goal back to where the shortcut joins it, and from there to the agent; False: buffer full."""
         n = 0
         s = self.s_current
         while (self.word[s] & DIRECTION) != ROOT:
             s = self.parent(s)
             n += 1
         low = 0
-        high = self.turn
+        high = self.path_length - 1
         while low < high:
             middle = (low + high) >> 1
             if self.cost_ahead[middle] < self.g(s):
@@ -903,6 +914,7 @@ class Search:
             s = self.parent(s)
         self.path_length = n
         self.at = self.turn = n - 1
+        self.no_shortcut = True
         return True
 
     # ---------------------------------------------------------------------- costs that fell
@@ -974,14 +986,17 @@ class Search:
             if not self.route_stands():
                 self.initialize_search()
                 return WAITED
-        if self.shortcut and self.k_left > 0 and self.is_backtracking_to_goal() and not self.no_shortcut:
+        if self.shortcut and self.may_look_for_shortcut():
             if not (self.detour or self.walk_by_list()) or not self.look_for_shortcut():
                 return PATH_FULL
         self.phase = SEARCH
         return MOVED
 
-    def is_backtracking_to_goal(self):
-        return self.reaches_goal() and (self.at == NONE or (self.detour and self.at > self.turn))
+    def may_look_for_shortcut(self):
+        """The agent is backtracking to a path that reaches the goal, on a map that has not changed since."""
+        if self.k_left <= 0 or self.no_shortcut or self.stale or not self.reaches_goal():
+            return False
+        return self.at == NONE or (self.detour and self.at > self.turn)
 
     def next_state(self):
         """Where the agent goes now, or NONE if it has to wait for a path."""
