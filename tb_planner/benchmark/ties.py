@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from tb_planner import Grid, Static, TimeBoundedPlanner, find_path, move_to_goal, tb_wa_star
+from tb_planner import Algorithm, Grid, Static, TimeBoundedPlanner, find_path, move_to_goal, tb_wa_star
 from tb_planner.benchmark import peers, terrain
 from tb_planner.benchmark.experiment import Experiment, Plan, Row, geometric_mean, grouped, mean, table, timed_s
-from tb_planner.benchmark.terrain import Terrain
+from tb_planner.benchmark.terrain import Problem, Terrain
 from tb_planner.maps import read_map
 
 WEIGHTS = (1.0, 1.4, 3.0)
 TIES = ('lifo', 'larger_g')
 K = 256
+UNBOUNDED = 1 << 40
+RATIOS = ('expansions', 'ms', 'cost', 'run_cost')
 
 
 def kinds_of(options: argparse.Namespace) -> list[Terrain]:
@@ -46,15 +48,26 @@ def runs(kinds: list[Terrain], count: int, repeats: int, seed: int) -> Iterator[
         for number, problem in enumerate(terrain.problems(blocked, count, seed, apart=0.3)):
             for w in WEIGHTS:
                 for ties in TIES:
-                    algorithm = tb_wa_star(w, ties=ties)
-                    timed = [timed_s(partial(find_path, grid, *problem, algorithm)) for _ in range(repeats)]
-                    plan = timed[0][1]
-                    run = move_to_goal(TimeBoundedPlanner(grid, *problem, algorithm, K), Static(grid))
-                    yield {
-                        **{'map': kind.name, 'problem': number, 'w': w, 'ties': ties, 'repeats': repeats},
-                        **{'ms': 1e3 * min(seconds for seconds, _ in timed), 'expansions': plan.expansions},
-                        **{'cost': plan.cost, 'k': K, 'run_cost': run.cost, 'run_expansions': run.expansions},
-                    }
+                    settings = {'map': kind.name, 'problem': number, 'w': w, 'ties': ties, 'repeats': repeats}
+                    yield {**settings, **run(grid, problem, tb_wa_star(w, ties=ties), repeats)}
+
+
+def run(grid: Grid, problem: Problem, algorithm: Algorithm, repeats: int) -> Row:
+    """The whole search in memory that was searched before, and an agent that searches and moves in turn."""
+    searching = TimeBoundedPlanner(grid, *problem, algorithm, UNBOUNDED)
+
+    def search() -> None:
+        searching.restart()
+        searching.search()
+
+    search()
+    seconds = min(timed_s(search)[0] for _ in range(repeats))
+    plan = find_path(grid, *problem, algorithm)
+    record = move_to_goal(TimeBoundedPlanner(grid, *problem, algorithm, K), Static(grid))
+    return {
+        **{'ms': 1e3 * seconds, 'expansions': plan.expansions, 'cost': plan.cost},
+        **{'k': K, 'run_cost': record.cost, 'run_expansions': record.expansions},
+    }
 
 
 def summary(rows: list[Row]) -> str:
@@ -74,9 +87,6 @@ def ratios(rows: list[Row]) -> tuple[object, ...]:
     pairs = [pair for pair in grouped(rows, lambda row: (row['map'], row['problem'])).values() if len(pair) == 2]
     values = [geometric_mean(lifo[name] / larger[name] for lifo, larger in pairs) for name in RATIOS]
     return len(pairs), *values, mean(lifo['ms'] for lifo, _ in pairs), mean(larger['ms'] for _, larger in pairs)
-
-
-RATIOS = ('expansions', 'ms', 'cost', 'run_cost')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
