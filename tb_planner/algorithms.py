@@ -66,7 +66,7 @@ def tb_wa_star(
     shortcut: bool = False,
     path_switch: bool = False,
 ) -> Algorithm:
-    """Time-Bounded Weighted A* (2014): f = g + w h. More than two decimals of w are cut off, so that w c* is a bound."""
+    """Time-Bounded Weighted A* (2014): f = g + w h. Of w two decimals count, the rest is cut off."""
     w_g, w_h = _weights(w)
     return Algorithm('tb_wa_star', w_g, w_h, restart, False, reopen, ties, shortcut, path_switch)
 

@@ -1,7 +1,7 @@
 """Grid: cells, costs and legal moves; update() says what changed.
 
-A cell is (x, y); arrays are [y, x]; a state is the int y * width + x. Costs are symmetric, c(u, v) = length (t(u) + t(v)) / 2
-with t >= 1 and length 1 or sqrt(2), because the agent walks back along the edges of its search tree.
+A cell is (x, y); arrays are [y, x]; a state is the int y * width + x. Costs are symmetric, because the agent walks back
+along the edges of its search tree: c(u, v) = length (t(u) + t(v)) / 2, with t >= 1 and length 1 or sqrt(2).
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Grid:
         return int(illegal.argmax()) if illegal.any() else None
 
     def nearest_free(self, cell: Cell, tolerance: int) -> Cell | None:
-        """The free cell nearest to the given one, at most `tolerance` cells away; ties go to the first row, then column."""
+        """The free cell nearest to this one, at most `tolerance` cells away; ties go to the first row, then column."""
         x, y = cell
         if not self.is_blocked(cell):
             return cell
@@ -149,9 +149,10 @@ class Grid:
         height, width = array.shape
         new = _terrain(array)
         old = self.terrain[y : y + height, x : x + width]
-        rows, columns = np.nonzero(new != old)
-        if len(rows) == 0:
+        changed = np.flatnonzero(new != old)
+        if len(changed) == 0:
             return Change(*(np.empty(0, np.int32) for _ in range(3)))
+        rows, columns = np.divmod(changed, width)
         before, after = old[rows, columns], new[rows, columns]
         total = self._total + int(after.sum(dtype=np.int64)) - int(before.sum(dtype=np.int64))
         self._check_room(total)
@@ -170,7 +171,7 @@ class Grid:
         if at is None:
             if shape != (self.height, self.width):
                 raise ValueError(
-                    f'the new map has shape {shape}; this grid has {(self.height, self.width)} (give at=(x, y) for a patch)'
+                    f'the new map has shape {shape}; the grid has {(self.height, self.width)} (a patch needs at=(x, y))'
                 )
             return
         if len(shape) != 2:
@@ -238,17 +239,21 @@ def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
     if array.dtype == np.bool_:
         return array
     if not np.issubdtype(array.dtype, np.floating):
-        raise ValueError(f'the array has dtype {array.dtype}; give bool (True is blocked) or float costs (inf is blocked)')
+        raise ValueError(
+            f'the array has dtype {array.dtype}; give bool (True is blocked) or float costs (inf is blocked)'
+        )
     wrong = ~((array >= 1) & ((array <= MAX_COST) | np.isposinf(array)))
     if wrong.any():
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise ValueError(f'cost {array[where]} at {list(where)} ([y, x]); costs are 1 to {MAX_COST}, or inf for blocked')
+        raise ValueError(
+            f'cost {array[where]} at {list(where)} ([y, x]); costs are 1 to {MAX_COST}, or inf for blocked'
+        )
     return array
 
 
 def _terrain(array: NDArray[np.generic]) -> NDArray[np.uint16]:
     """Costs in sixteenths, 0 is blocked."""
     if array.dtype == np.bool_:
-        return np.where(array, np.uint16(BLOCKED), np.uint16(COST_STEPS))
+        return np.logical_not(array).astype(np.uint16) * np.uint16(COST_STEPS)
     steps = np.rint(np.where(np.isinf(array), BLOCKED, array) * COST_STEPS)
     return steps.astype(np.uint16)

@@ -3,6 +3,7 @@ cimport cython
 
 cdef extern from *:
     int lowest "__builtin_ctzll"(unsigned long long bits) noexcept nogil
+    void prefetch "__builtin_prefetch"(void* where) noexcept nogil
 
 cdef long long FAR
 
@@ -250,8 +251,10 @@ cdef class Search:
     cdef bint is_next_to_closed(self, int s) noexcept nogil
     @cython.locals(cost='long long')
     cdef long long by_way_of(self, int u, int v) noexcept nogil
-    @cython.locals(best='long long', i='int', d='int', e='int', u='int', v='int')
-    cdef long long cheapest(self, bint past, bint only_next_to_closed) noexcept nogil
+    @cython.locals(d='int', e='int', u='int')
+    cdef bint leads_below(self, int v, bint past, long long limit) noexcept nogil
+    @cython.locals(slack='long long', i='int', v='int')
+    cdef bint any_leads_below(self, bint past, bint only_next_to_closed, long long limit) noexcept nogil
     @cython.locals(s='int', n='int', i='int', turn='long long', ahead='long long')
     cdef bint walk_by_list(self) noexcept nogil
     @cython.locals(i='int', s='int')

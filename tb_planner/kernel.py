@@ -1,22 +1,27 @@
-# cython: language_level=3, infer_types=True, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, infer_types=True
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The compiled core: tree and Open, InitializeSearch, Best-First-Search, trace back, one interval of MoveToGoal.
 
-One source, two modes: compiled by Cython (pure Python mode) it is the fast kernel; imported as it stands it is the same
-algorithm for debuggers and coverage, some hundred times slower. Nothing is validated here: `grid` and `planner` do that.
+One source, two modes: compiled by Cython (pure Python mode, with the C types in kernel.pxd) it is the fast kernel;
+imported as it stands it is the same algorithm for debuggers and coverage, some hundred times slower. Nothing is
+validated here: `grid` and `planner` do that.
 
 A state is an int, s = y * width + x. What a search knows of it is one 64-bit word:
 
     search number (16 bits) | g (43 bits) | closed (1 bit) | direction from its parent (4 bits)
 
-so a state belongs to the running search if its number is that search's, and a new search starts without touching any state.
+so a state belongs to the running search if its number is that search's, and a new search starts without touching any.
 Legal steps come from `moves`, one bit a direction, which also keeps the search inside the grid.
 
-Open orders by f. For ties 'lifo' it is a bucket queue: one doubly linked list for every value of f, newest first. The lists
-of 4096 neighbouring values of f are a page; a directory of 4096 pages is a window on f that moves when it must. Bitmaps lead
-to the lowest list. A bit in an upper word says that the word below it is valid, so nothing is ever cleared. Pages are few: the
-ones farthest from being served give theirs up and keep their states in one unordered list until their turn comes.
+Open orders by f. For ties 'lifo' it is a bucket queue: one doubly linked list for every value of f, newest first. The
+lists of 4096 neighbouring values of f are a page; a directory of 4096 pages is a window on f that moves when it must.
+Bitmaps lead to the lowest list. A bit in an upper word says that the word below it is valid, so nothing is ever
+cleared. Pages are few: the ones farthest from being served give theirs up and keep their states in one unordered list
+until their turn comes.
 For ties 'larger_g' Open is a binary heap by f, then larger g, then last in, first out, as in the papers' experiments.
 """
+
+import mmap
 
 import numpy as np
 
@@ -30,7 +35,9 @@ FAR = 1 << 62  # an f or a cost that nothing has
 
 if not cython.compiled:  # kernel.pxd has these for the compiler
     STRAIGHT, DIAGONAL = 985, 1393  # 1393/985 is sqrt(2) to 4e-7, and equal paths are equal sums
-    ROOT = 8  # the "direction" of the root; the others are N, E, S, W, NE, SE, SW, NW, and bit d of moves stands for one
+    ROOT = (
+        8  # the "direction" of the root; the others are N, E, S, W, NE, SE, SW, NW, and bit d of moves stands for one
+    )
     DIRECTION, CLOSED = 15, 16
     STAMP = 48  # the search number starts at this bit
     SEARCHES = 65535  # search numbers are 1 to this, round and round
@@ -50,10 +57,19 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
         """The index of the lowest bit set."""
         return (bits & -bits).bit_length() - 1
 
+    def prefetch(where):
+        """Nothing: Python has no cache lines."""
+
 
 def zeros(n, dtype):
-    """A memoryview: C values when compiled, range-checked ints when not. Untouched pages cost nothing."""
-    return memoryview(np.zeros(n, dtype))
+    """A memoryview: C values when compiled, range-checked ints when not.
+
+    Memory is taken where the search goes, in small pages: the huge ones that NumPy would ask for are cleared whole at
+    first touch, which takes as long as several ticks.
+    """
+    if n < 1 << 16:
+        return memoryview(np.zeros(n, dtype))
+    return memoryview(np.frombuffer(mmap.mmap(-1, n * np.dtype(dtype).itemsize), dtype))
 
 
 def bit(i):
@@ -64,9 +80,9 @@ def bit(i):
 def _successors(neighbours):
     """By direction from the parent and legal moves: the moves that can lead to something new.
 
-    The parent has been expanded: what it reaches in one step at no greater cost than by way of s needs no second look. After
-    a straight step these are the way back, the diagonals back, and each side whose diagonal back is legal (else the
-    parent could not step there); after a diagonal step, the way back and the straight steps back.
+    The parent has been expanded: what it reaches in one step at no greater cost than by way of s needs no second look.
+    After a straight step these are the way back, the diagonals back, and each side whose diagonal back is legal (else
+    the parent could not step there); after a diagonal step, the way back and the straight steps back.
     """
     moves = np.arange(256, dtype=np.uint8)
     table = np.tile(moves, (ROOT + 1, 1))
@@ -467,6 +483,13 @@ class Search:
         self.head[b] = after
         if after != NONE:
             self.prev[after] = NONE
+            if cython.compiled:  # it is likely to be next: let its memory come while s is expanded
+                prefetch(cython.address(self.word[after]))
+                prefetch(cython.address(self.next[after]))
+                prefetch(cython.address(self.moves[after]))
+                if after >= self.width and after + self.width < self.states:
+                    prefetch(cython.address(self.word[after - self.width]))
+                    prefetch(cython.address(self.word[after + self.width]))
             return
         self.lose_lowest()
         page = b >> PAGE_BITS
@@ -619,7 +642,7 @@ class Search:
         return length
 
     def expand(self, s, plain):
-        """Closes s and relaxes its successors. A plain search has no learned h, heap, costs or re-opening to think of."""
+        """Closes s, relaxes its successors. A plain search has no learned h, heap, costs or re-opening to think of."""
         w = self.width
         y = s // w
         x = s - y * w
@@ -718,7 +741,7 @@ class Search:
         return True
 
     def trace_a_slice(self, steps):
-        """traceBack(pathNew, loc, N_T), 2009: at most so many steps; a whole pathNew becomes path. False: buffer full."""
+        """traceBack(pathNew, loc, N_T), 2009: at most so many steps; when done, pathNew is path. False: buffer full."""
         new = self.capacity - self.path
         if self.new_best and not self.tracing and not self.keeps_its_path():
             self.buffer[new] = self.s_best
@@ -890,7 +913,7 @@ class Search:
         return True
 
     def take_shortcut(self):
-        """path := from the goal back to where the shortcut joins it, and from there to the agent; False: buffer full."""
+        """path := from the goal back to where the shortcut joins it, then to the agent; False: buffer full."""
         n = 0
         s = self.s_current
         while (self.word[s] & DIRECTION) != ROOT:
@@ -933,24 +956,32 @@ class Search:
             return FAR
         return self.h_between(self.s_current, u) + cost + self.h_between(v, self.s_goal)
 
-    def cheapest(self, past, only_next_to_closed):
-        """Algorithm 3's c' over the arcs at these cells, or past them."""
-        best = FAR
+    def leads_below(self, v, past, limit):
+        """An arc at v, or a diagonal step past it, has a c' below the limit."""
+        for d in range(8):
+            if not (self.moves[v] >> d) & 1:
+                continue
+            u = v + self.offset[d]
+            if not past:
+                if self.by_way_of(u, v) < limit or self.by_way_of(v, u) < limit:
+                    return True
+            elif d < 4:
+                for e in range(4):
+                    if (self.moves[v] >> e) & 1 and self.by_way_of(u, v + self.offset[e]) < limit:
+                        return True
+        return False
+
+    def any_leads_below(self, past, only_next_to_closed, limit):
+        """Some cell does. No arc at a cell has a c' below h(s_current, cell) + h(cell, s_goal), none past it one that
+        is more than two straight steps below that."""
+        slack = 2 * self.straight if past else 0
         for i in range(len(self.cells)):
             v = self.cells[i]
-            if only_next_to_closed and not self.is_next_to_closed(v):
+            if self.h_between(self.s_current, v) + self.h_between(v, self.s_goal) - slack >= limit:
                 continue
-            for d in range(8):
-                if not (self.moves[v] >> d) & 1:
-                    continue
-                u = v + self.offset[d]
-                if not past:
-                    best = min(best, self.by_way_of(u, v), self.by_way_of(v, u))
-                elif d < 4:
-                    for e in range(4):
-                        if (self.moves[v] >> e) & 1:
-                            best = min(best, self.by_way_of(u, v + self.offset[e]))
-        return best
+            if (not only_next_to_closed or self.is_next_to_closed(v)) and self.leads_below(v, past, limit):
+                return True
+        return False
 
     # ---------------------------------------------------------------------- one interval of MoveToGoal
     def reaches_goal(self):
@@ -1170,17 +1201,19 @@ class Search:
             self.grow_path()
         return self.route_stands()
 
-    def cheapest_detour(self, fallen, opened, only_next_to_closed):
-        """The least h(s_current, u) + c(u, v) + h(v, s_goal), Algorithm 3, over the arcs whose costs fell; None if there
-        is none. These are the arcs at the fallen cells and, of those that were blocked, the diagonal steps past them."""
-        best = FAR
+    def could_shorten(self, fallen, opened, only_next_to_closed, limit):
+        """h(s_current, u) + c(u, v) + h(v, s_goal), Algorithm 3's c', is below the limit for some arc whose cost fell.
+
+        These are the arcs at the fallen cells and, of those that were blocked, the diagonal steps past them.
+        """
         for cells, past in ((fallen, False), (opened, True)):
             self.cells = memoryview(cells)
-            best = min(best, self.cheapest(past, only_next_to_closed))
-        return best if best < FAR else None
+            if self.any_leads_below(past, only_next_to_closed, limit):
+                return True
+        return False
 
     def suffix_cost(self, path):
-        """The cost of the suffix of path after s_current, of all of it if s_current is not on it; as the search saw it."""
+        """The cost of path after s_current, or of all of it if s_current is not on it, as the search saw it."""
         if self.detour:
             return self.expected
         first = self.s_current if self.s_current in path else self.s_root
@@ -1221,7 +1254,12 @@ class Search:
 
     def arrays(self):
         """All that a search allocates."""
-        tree = [np.asarray(self.word), np.asarray(self.h_learned), np.asarray(self.pathcost), np.asarray(self.cost_ahead)]
+        tree = [
+            np.asarray(self.word),
+            np.asarray(self.h_learned),
+            np.asarray(self.pathcost),
+            np.asarray(self.cost_ahead),
+        ]
         links = [np.asarray(self.next), np.asarray(self.prev), np.asarray(self.f_of), np.asarray(self.order)]
         directory = [np.asarray(self.directory), np.asarray(self.page_of), np.asarray(self.first)]
         pages = [np.asarray(self.page_top), np.asarray(self.page_bits), np.asarray(self.head)]

@@ -92,10 +92,10 @@ class Plan:
 class TimeBoundedPlanner:
     """MoveToGoal, an interval at a time. The grid is the agent's own: observe() writes into it.
 
-    k: expansions an interval, or Resources. trace_steps: N_T, None is unbounded. min_improvement: the fraction by which a
-    restart for a shorter way must shorten it, and by which a rise that does not block must make the route dearer.
+    k: expansions an interval, or Resources. trace_steps: N_T, None is unbounded. min_improvement: the fraction by which
+    a restart for a shorter way must shorten it, and by which a rise that does not block must make the route dearer.
     start_tolerance, goal_tolerance: how many cells away a free one may stand in for a blocked one.
-    clean_search_every: so many intervals after its start a search on a map that has changed since is started over; 0: never.
+    clean_search_every: after so many intervals a search on a map that has changed since it began is restarted; 0: never.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class TimeBoundedPlanner:
         return self.status
 
     def run(self, intervals: int) -> NDArray[np.int32]:
-        """Up to so many intervals with no news of the map; fewer if the agent arrives, has no path, or after 4096 moves.
+        """Up to so many intervals with no news of the map; fewer at the goal, with no path, and after 4096 moves.
         Returns the states the agent moved to."""
         _check_whole('intervals', intervals, 1)
         search = self._search
@@ -196,10 +196,13 @@ class TimeBoundedPlanner:
     # -------------------------------------------------------------------------------------------------- news
     def observe(self, values: ArrayLike, at: Cell | None = None) -> bool:
         """The new map, or a patch of it whose first cell is `at`; True if the search was restarted for it."""
-        search = self._search
-        change = self.grid.update(values, at)
+        return self.map_changed(self.grid.update(values, at))
+
+    def map_changed(self, change: Change) -> bool:
+        """observe(), for a grid that has been updated already."""
         if not change:
             return False
+        search = self._search
         s_goal = self._nearest_to_goal()
         if s_goal != search.s_goal:
             search.forget_learned()
@@ -223,7 +226,7 @@ class TimeBoundedPlanner:
         return False
 
     def advance(self, cell: Cell) -> bool:
-        """The agent is at this cell: on its route it goes on from there, elsewhere the search restarts. True if it did."""
+        """The agent is here: on its route it goes on from there, elsewhere the search restarts. True if it did."""
         state = self._start_state(cell)
         back, ahead = self._search.route_to_meeting()
         if state in ahead:
@@ -272,13 +275,13 @@ class TimeBoundedPlanner:
     @property
     def path(self) -> list[Cell]:
         """The search tree's branch from its root to s_best."""
-        return [self.grid.cell(s) for s in self._search.branch()]
+        return self._cells(self._search.branch())
 
     @property
     def route(self) -> list[Cell]:
         """The cells the agent will walk from where it is: back to the path it follows, then along it."""
         back, ahead = self._search.route_to_meeting()
-        return [self.grid.cell(s) for s in back + ahead[1:]]
+        return self._cells(back + ahead[1:])
 
     @property
     def way_back(self) -> int:
@@ -309,8 +312,8 @@ class TimeBoundedPlanner:
 
     @property
     def refused_moves(self) -> int:
-        """Moves that the present map forbade, and that were not made: none but with restart 'never' or 'lazy_as_printed',
-        or with Resources, where an agent at the end of its path has to act and tries the step back."""
+        """Moves that the present map forbade, and that were not made: none but with restart 'never' or
+        'lazy_as_printed', or with Resources, where an agent at the end of its path must act and tries the step back."""
         return int(self._search.refused)
 
     @property
@@ -321,9 +324,7 @@ class TimeBoundedPlanner:
     @property
     def figures(self) -> Figures:
         s = self._search
-        return Figures(
-            s.intervals, s.moved, s.back_moves, s.expansions, s.searches, s.straight_sum, s.diagonal_sum
-        )
+        return Figures(s.intervals, s.moved, s.back_moves, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)
 
     @property
     def open_size(self) -> int:
@@ -416,7 +417,9 @@ class TimeBoundedPlanner:
         if not self._passed or self._passed_search != self._search.searches:
             return False
         passed, self._passed = self._passed, []
-        return any(could_shorten(self._search, c.fallen, c.opened, self.algorithm, self.min_improvement) for c in passed)
+        return any(
+            could_shorten(self._search, c.fallen, c.opened, self.algorithm, self.min_improvement) for c in passed
+        )
 
     def _start_state(self, start: Cell) -> int:
         self.grid.state(start, 'start')
@@ -433,8 +436,8 @@ class TimeBoundedPlanner:
         return self.grid.state(free)
 
     def _nearest_to_goal(self) -> int:
-        """The goal, or the free cell that stands in for it on this map. Without any the goal stays as it is, to be found
-        again when a later map frees it."""
+        """The goal, or the free cell that stands in for it on this map. Without any the goal stays as it is, to be
+        found again when a later map frees it."""
         free = self.grid.nearest_free(self._goal, self.goal_tolerance)
         return self.grid.state(self._goal if free is None else free)
 
@@ -445,6 +448,10 @@ class TimeBoundedPlanner:
         else:
             steps = UNBOUNDED if self.trace_steps is None else self.trace_steps
             self._search.spend(expansions or self.k, steps, steps)
+
+    def _cells(self, states: list[int]) -> list[Cell]:
+        ys, xs = np.divmod(np.array(states, np.int64), self.grid.width)
+        return list(zip(xs.tolist(), ys.tolist(), strict=True))
 
     def _words(self) -> NDArray[np.uint64]:
         words: NDArray[np.uint64] = self._search.words().reshape(self.grid.height, self.grid.width)

@@ -1,12 +1,13 @@
 """RestartSearch?(): whether a change of the map makes the search start over.
 
 The agent's route is its way back to the path and the path ahead. `never`, `eager` and `lazy` are the 2014 paper's,
-`path_cost_increased` is StartNewSearch? of the 2012 paper. `lazy_as_printed` is Algorithm 3 to the letter, which looks at
-path alone and sends agents into obstacles on their way back: for comparison only.
+`path_cost_increased` is StartNewSearch? of the 2012 paper. `lazy_as_printed` is Algorithm 3 to the letter, which looks
+at path alone and sends agents into obstacles on their way back: for comparison only.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -52,11 +53,11 @@ def could_shorten(
     others it will meet by itself."""
     if len(fallen) == 0 or algorithm.w_g == 0:  # greedy search promises nothing about costs
         return False
-    detour = search.cheapest_detour(fallen, opened, not search.goal_found)
-    if detour is None:
-        return False
     remaining = search.remaining_cost()
-    return remaining is None or algorithm.w_h * detour < algorithm.w_g * remaining * (1 - min_improvement)
+    if remaining is None:
+        return True
+    limit = _limit(remaining, algorithm, min_improvement)
+    return search.could_shorten(fallen, opened, not search.goal_found, limit)
 
 
 def lazy_as_printed(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
@@ -66,8 +67,15 @@ def lazy_as_printed(search: Search, change: Change, algorithm: Algorithm, min_im
         return True
     if len(change.fallen) == 0 or algorithm.w_g == 0:
         return False
-    detour = search.cheapest_detour(change.fallen, change.opened, False)
-    return detour is not None and algorithm.w_h * detour < algorithm.w_g * search.suffix_cost(path)
+    limit = _limit(search.suffix_cost(path), algorithm, 0.0)
+    return search.could_shorten(change.fallen, change.opened, False, limit)
+
+
+def _limit(remaining: int, algorithm: Algorithm, min_improvement: float) -> int:
+    """The least whole c' that does not satisfy w c' < remaining (1 - min_improvement); exact if that is 0."""
+    if min_improvement:
+        remaining = math.ceil(remaining * (1 - min_improvement))
+    return -(-algorithm.w_g * remaining // algorithm.w_h)
 
 
 RULES: dict[str, Rule] = {

@@ -24,7 +24,7 @@ class Run:
     intervals: int
     expansions: int
     searches: int
-    search_time_s: float
+    search_time_s: float  # searching, tracing, moving and RestartSearch?(); not the grid's update
     cells: list[Cell]  # from the start on
 
 
@@ -39,7 +39,9 @@ def move_to_goal(
         raise ValueError(f'non-optimal moves are defined on a static map; the world is {type(world).__name__}')
     size, world_size = ((grid.width, grid.height) for grid in (planner.grid, world.grid))
     if size != world_size:
-        raise ValueError(f"the planner's grid is {size[0]} x {size[1]}; the world's is {world_size[0]} x {world_size[1]}")
+        raise ValueError(
+            f"the planner's grid is {size[0]} x {size[1]}; the world's is {world_size[0]} x {world_size[1]}"
+        )
     if max_intervals is None:
         max_intervals = 1000 * planner.grid.width * planner.grid.height
     if max_intervals < 1:
@@ -50,9 +52,10 @@ def move_to_goal(
     news = world.enter(planner.current_cell, planner.goal)
     left = max_intervals
     while left > 0 and planner.status != Status.AT_GOAL:
+        change = None if news is None else planner.grid.update(*news)
         began = time.perf_counter()
-        if news is not None:
-            planner.observe(*news)
+        if change is not None:
+            planner.map_changed(change)
         walked = planner.run(min(left, world.moves_until_news()))
         search_time_s += time.perf_counter() - began
         left = max_intervals - (planner.intervals - before.intervals)

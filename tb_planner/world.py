@@ -69,8 +69,8 @@ class Static(Refereed):
 class Changing(Refereed):
     """The 2014 paper's dynamic terrain, all of which the agent sees.
 
-    After every so many moves rate/2 % of the originally free cells are blocked and rate/2 % of the originally blocked ones
-    are freed: always drawn afresh from the original map. The agent's cell and the goal are left alone.
+    After every so many moves rate/2 % of the originally free cells are blocked and rate/2 % of the originally blocked
+    ones are freed: always drawn afresh from the original map. The agent's cell and the goal are left alone.
     """
 
     def __init__(self, grid: Grid, rate: float, every: int = 10, seed: int = 0):
@@ -115,7 +115,8 @@ class Unknown(Refereed):
     """The 2012 paper's terrain: the agent senses cells near it and takes the others for what it knows of them.
 
     sensor_radius: in cells; a square on 8-neighbour grids, a diamond on 4-neighbour ones, so that radius 1 is the
-    neighbours. known: the map the agent starts with, bool or costs as the grid's; by default all free (freespace assumption).
+    neighbours. known: the map the agent starts with, bool or costs as the grid's; by default all is free (freespace
+    assumption).
     """
 
     def __init__(self, grid: Grid, sensor_radius: int = 1, known: ArrayLike | None = None):
@@ -154,4 +155,3 @@ class Unknown(Refereed):
             return None
         belief[sensed] = true[sensed]
         return belief.copy(), (left, top)
-
