@@ -42,7 +42,6 @@ cdef class Search:
     # the grid
     cdef int width
     cdef int states
-    cdef int neighbours
     cdef bint graded
     cdef unsigned char[::1] successors
     cdef unsigned char[::1] moves
@@ -259,7 +258,7 @@ cdef class Search:
     cdef bint walk_by_list(self) noexcept nogil
     @cython.locals(i='int', s='int')
     cdef void seed_shortcuts(self) noexcept nogil
-    @cython.locals(s_goal='int', w_g='long long', w_h='long long')
+    @cython.locals(s_goal='int', w_g='long long', w_h='long long', ended='bint')
     cdef bint look_for_shortcut(self) noexcept nogil
     @cython.locals(n='int', s='int', i='int', low='int', high='int', middle='int')
     cdef bint take_shortcut(self) noexcept nogil

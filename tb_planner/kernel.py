@@ -136,7 +136,6 @@ class Search:
         self.buffer, self.capacity = zeros(2048, np.int32), 1024
         self.trail = zeros(TRAIL, np.int32)
         self.cells = zeros(0, np.int32)
-        self.neighbours = neighbours
         self.search = self.swept = self.learned_searches = self.path = self.trail_length = self.intervals_left = 0
         self.expansions = self.searches = self.intervals = self.refused = self.trace_steps_taken = 0
         self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
@@ -903,13 +902,14 @@ class Search:
         self.goal_f = self.sought_below
         self.goal_found = False
         self.best_first_search(self.k_left)
-        self.no_shortcut = self.goal_found  # what is left in Open makes nothing shorter
+        ended = self.goal_found  # what is left in Open makes nothing shorter
         self.w_g, self.w_h = w_g, w_h
         self.set_goal(s_goal)
         self.goal_found = True
         self.s_best = s_goal
         if self.known(self.s_current) and self.g(self.s_current) < self.expected:
             return self.take_shortcut()
+        self.no_shortcut = ended
         return True
 
     def take_shortcut(self):

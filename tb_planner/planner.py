@@ -95,7 +95,7 @@ class TimeBoundedPlanner:
     k: expansions an interval, or Resources. trace_steps: N_T, None is unbounded. min_improvement: the fraction by which
     a restart for a shorter way must shorten it, and by which a rise that does not block must make the route dearer.
     start_tolerance, goal_tolerance: how many cells away a free one may stand in for a blocked one.
-    clean_search_every: after so many intervals a search on a map that has changed since it began is restarted; 0: never.
+    clean_search_every: after so many intervals a search on a map that has changed since then is restarted; 0: never.
     """
 
     def __init__(
