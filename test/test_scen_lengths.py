@@ -47,6 +47,10 @@ def test_plans_are_as_long_as_the_scen_files_say(maps_folder, folder, record_pro
         decimals = decimals_of(path)
         for problem in sample(list(read_problems(path)), seed):
             plan = find_path(grid, problem.start, problem.goal, tba_star())
+            if problem.optimal_length == 0 and problem.start != problem.goal:
+                # dao/orz703d.map.scen has problems without a solution, whose length it gives as 0
+                assert plan.status is Status.NO_PATH, (path.name, problem)
+                continue
             assert plan.status is Status.AT_GOAL, (path.name, problem)
             tolerance = 1e-4 + half_a_digit(problem.optimal_length, decimals)
             assert plan.cost == pytest.approx(problem.optimal_length, abs=tolerance), (path.name, problem)
