@@ -195,7 +195,7 @@ class Oracle:
         self.path: list[Cell] = []
         self.goal_found = False
         self.changed_since_start = False
-        self.falls_let_pass: list[Edge] = []
+        self.falls_let_pass: set[Edge] = set()
         self.initialize_state(self.s_root)
         self.g[self.s_root] = 0
         self.insert(self.s_root)
@@ -308,10 +308,12 @@ class Oracle:
             return True
         if self.rules.restart == 'path_cost_increased':
             return False
-        falls = [edge for edge, prior, after in changes if after < prior]
+        # an edge of a cheaper cell counts as cheaper, also if its other end has become dearer at the same time
+        falls = {edge for edge, prior, after in changes if after < prior}
+        falls.update(edge for u in self.fallen for v in self.terrain.succ(u) for edge in ((u, v), (v, u)))
         if self.path and any(self.could_be_shorter(edge) for edge in falls if self.goal_found or self.matters(edge)):
             return True
-        self.falls_let_pass += falls
+        self.falls_let_pass |= falls
         return False
 
     def matters(self, edge: Edge) -> bool:
