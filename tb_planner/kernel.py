@@ -974,10 +974,15 @@ class Search:
     def any_leads_below(self, past, only_next_to_closed, limit):
         """Some cell does. No arc at a cell has a c' below h(s_current, cell) + h(cell, s_goal), none past it one that
         is more than two straight steps below that."""
-        slack = 2 * self.straight if past else 0
+        limit_at_cell = limit + 2 * self.straight if past else limit
+        y_current = self.s_current // self.width
+        x_current = self.s_current - y_current * self.width
         for i in range(len(self.cells)):
             v = self.cells[i]
-            if self.h_between(self.s_current, v) + self.h_between(v, self.s_goal) - slack >= limit:
+            y = v // self.width
+            x = v - y * self.width
+            c = self.octile(x - x_current, y - y_current) + self.octile(x - self.goal_x, y - self.goal_y)
+            if c >= limit_at_cell:
                 continue
             if (not only_next_to_closed or self.is_next_to_closed(v)) and self.leads_below(v, past, limit):
                 return True

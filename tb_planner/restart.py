@@ -63,7 +63,7 @@ def could_shorten(
 def lazy_as_printed(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
     """RestartSearch?(), Algorithm 3 to the letter."""
     path = search.branch()
-    if not set(path).isdisjoint(change.risen.tolist()):
+    if np.isin(path, change.risen, kind='table').any():
         return True
     if len(change.fallen) == 0 or algorithm.w_g == 0:
         return False
