@@ -136,6 +136,7 @@ setup(
             'mypy~=2.4',
             'pytest',
             'ruff~=0.17.4',
+            'tqdm',
             'types-PyYAML',
         ],
         'benchmark': ['pyastar2d', 'scikit-image', 'tcod', 'tqdm', 'w9-pathfinding'],

@@ -21,8 +21,6 @@ until their turn comes.
 For ties 'larger_g' Open is a binary heap by f, then larger g, then last in, first out, as in the papers' experiments.
 """
 
-import mmap
-
 import numpy as np
 
 try:
@@ -62,14 +60,8 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
 
 
 def zeros(n, dtype):
-    """A memoryview: C values when compiled, range-checked ints when not.
-
-    Memory is taken where the search goes, in small pages: the huge ones that NumPy would ask for are cleared whole at
-    first touch, which takes as long as several ticks.
-    """
-    if n < 1 << 16:
-        return memoryview(np.zeros(n, dtype))
-    return memoryview(np.frombuffer(mmap.mmap(-1, n * np.dtype(dtype).itemsize), dtype))
+    """A memoryview: C values when compiled, range-checked ints when not. Memory is taken only where the search goes."""
+    return memoryview(np.zeros(n, dtype))
 
 
 def bit(i):
@@ -1256,6 +1248,11 @@ class Search:
         for array in self.arrays():
             total += array.nbytes
         return total
+
+    def touch_memory(self):
+        """Takes all of it from the system now."""
+        for array in self.arrays():
+            array.reshape(-1)[:: max(1, 4096 // array.itemsize)] += 0
 
     def arrays(self):
         """All that a search allocates."""

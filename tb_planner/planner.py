@@ -253,6 +253,11 @@ class TimeBoundedPlanner:
         """InitializeSearch(), from where the agent is."""
         self._restart()
 
+    def touch_memory(self) -> None:
+        """Takes the memory of the search from the system now; else each tick takes what it needs, which, where
+        the search comes to new ground, can take longer than the search."""
+        self._search.touch_memory()
+
     # -------------------------------------------------------------------------------------------------- what is known
     @property
     def current_cell(self) -> Cell:
