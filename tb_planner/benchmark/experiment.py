@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from tqdm import tqdm
 
 from tb_planner.benchmark.rows import RowFile
 
@@ -45,9 +46,8 @@ def carry_out(experiment: Experiment, options: argparse.Namespace) -> None:
     file = RowFile(options.out or Path('results') / f'{experiment.name}.csv')
     rows: list[Row] = []
     plan = experiment.plan(options)
-    bar = tqdm(desc=experiment.name, total=plan.total, unit=plan.unit, dynamic_ncols=True)
     try:
-        with bar:
+        with progress_bar(experiment.name, plan) as bar:
             for row in plan.runs:
                 file.write({'experiment': experiment.name, 'seed': options.seed, 'quick': options.quick, **row})
                 rows.append(row)
@@ -57,6 +57,26 @@ def carry_out(experiment: Experiment, options: argparse.Namespace) -> None:
     if rows:
         print(experiment.summary(rows))
         print(f'\n{len(rows)} rows in {file.path}')
+
+
+def progress_bar(name: str, plan: Plan) -> Any:
+    """tqdm's, on a terminal or not; without tqdm there is none, and a line says so."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        print(f'{name}: no progress is shown (pip install tqdm)', file=sys.stderr)
+        return NoBar()
+    return tqdm(desc=name, total=plan.total, unit=plan.unit, dynamic_ncols=True)
+
+
+class NoBar(AbstractContextManager['NoBar']):
+    """Takes the place of a progress bar."""
+
+    def update(self, steps: int) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 def timed_s(call: Callable[[], Any]) -> tuple[float, Any]:

@@ -28,9 +28,10 @@ def version(package: str) -> str:
 @functools.cache
 def provenance() -> dict[str, Any]:
     """Commit, machine and versions: the same for all rows of a process."""
+    tracked = _git('ls-files', '--error-unmatch', Path(__file__).name) != ''  # or a copy within some other repository
     return {
-        'commit': _git('rev-parse', 'HEAD'),
-        'dirty': _git('status', '--porcelain', '--untracked-files=no') != '',
+        'commit': _git('rev-parse', 'HEAD') if tracked else '',
+        'dirty': tracked and _git('status', '--porcelain', '--untracked-files=no') != '',
         'machine': platform.machine(),
         'cpu': _cpu_model(),
         'cores': os.cpu_count(),
