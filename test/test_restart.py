@@ -571,9 +571,12 @@ def test_a_clean_search_starts_every_so_many_intervals_on_a_map_that_has_changed
 # ------------------------------------------------------------------ search numbers come round
 
 
-@pytest.mark.parametrize(
+WITH_EACH_OPEN = pytest.mark.parametrize(
     'algorithm', [tba_star(), tba_star(ties='larger_g'), tbaa_star()], ids=['lifo', 'heap', 'learn']
 )
+
+
+@WITH_EACH_OPEN
 def test_search_numbers_that_come_round_leave_no_trace(algorithm):
     """70,000 restarts are more than a 16-bit search number can tell apart."""
     rng = np.random.default_rng(7)
@@ -594,6 +597,22 @@ def test_search_numbers_that_come_round_leave_no_trace(algorithm):
             else:
                 assert planner.status is Status.NO_PATH
     assert planner.searches - searches >= 69_999
+
+
+@WITH_EACH_OPEN
+def test_a_state_of_long_ago_is_not_taken_for_one_of_the_present_search(algorithm):
+    """A search closes all states it can reach. Restarts that touch none follow, until its number comes round again."""
+    walls = patched(open_field(6, 6), np.array([[True, False], [True, True]]), (4, 0))
+    optimal = true_distance(Terrain(walls), (0, 0), (5, 5))
+    for restarts in (*range(65_533, 65_538), 32_767, 32_768):
+        planner = planner_on(walls, (0, 0), (5, 0), algorithm)
+        assert planner.search() is Status.NO_PATH
+        planner.new_goal((5, 5))
+        for _ in range(restarts - 1):
+            planner.restart()
+        assert not planner.expanded.any()
+        planner.search()
+        assert Terrain(walls).length(list(planner.path)) == pytest.approx(optimal)
 
 
 def test_restarts_by_changes_go_on_past_the_last_search_number():
