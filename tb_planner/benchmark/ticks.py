@@ -18,10 +18,11 @@ from tb_planner.benchmark.terrain import Blocked, Problem, Terrain
 
 ALGORITHMS = {'TBA*': tba_star(), 'TB-WA*(3)': tb_wa_star(3.0), 'TB-GBFS': tb_gbfs()}
 KS = (16, 256, 4096)
-WHOLE, SLICED, FIRST = 'whole', 'sliced', 'sliced, new planner'
+WHOLE, SLICED, FIRST, TOUCHED = 'whole', 'sliced', 'sliced, new planner', 'sliced, new planner, touched'
 TRACES = {
     SLICED: 'k trace steps a tick, in memory that was searched before',
     FIRST: 'k trace steps a tick, in memory that is touched for the first time',
+    TOUCHED: 'k trace steps a tick, in new memory after touch_memory()',
     WHOLE: 'all of the path traced back in every tick, in memory that was searched before',
 }
 RESTARTS = 200
@@ -76,7 +77,7 @@ def ticks_of(
     planner = new_planner(grid, problem, algorithm, k, trace)
     least = tick_times(planner)
     for _ in range(repeats):
-        if trace == FIRST:
+        if trace in (FIRST, TOUCHED):
             planner = new_planner(grid, problem, algorithm, k, trace)
         else:
             planner.restart()
@@ -85,7 +86,10 @@ def ticks_of(
 
 
 def new_planner(grid: Grid, problem: Problem, algorithm: Algorithm, k: int, trace: str) -> TimeBoundedPlanner:
-    return TimeBoundedPlanner(grid, *problem, algorithm, k, trace_steps=None if trace == WHOLE else k)
+    planner = TimeBoundedPlanner(grid, *problem, algorithm, k, trace_steps=None if trace == WHOLE else k)
+    if trace == TOUCHED:
+        planner.touch_memory()
+    return planner
 
 
 def tick_times(planner: TimeBoundedPlanner) -> npt.NDArray[np.int64]:
@@ -164,12 +168,20 @@ def verdict(rows: list[Row]) -> list[str]:
     if ratios:
         worst = f'{max(ratios):.2f}, geometric mean {geometric_mean(ratios):.2f}'
         lines.append(f'p99 / median at k = 256 over {len(ratios)} searches (target: at most 2): worst {worst}')
+    if any(row['trace'] == SLICED for row in rows):
+        lines += size_ratios(rows)
+    return lines
+
+
+def size_ratios(rows: list[Row]) -> list[str]:
+    """Longer problems on a larger map, and the same problems on a larger map: only the latter is the map's size alone."""
+    first = rows[0]['map']
+    lines = [f'median / that on {first} (target: at most 1.3)']
     for (algorithm, k), group in grouped(rows, lambda row: (row['algorithm'], row['k'])).items():
         on = {name: median_us(some) for name, some in grouped(group, lambda row: row['map']).items()}
-        first = rows[0]['map']
-        for other in (name for name in on if '%' in name and name != first and first in on):
-            ratio = on[other] / on[first]
-            lines.append(f'{algorithm}, k = {k}: median on {other} / on {first} = {ratio:.2f} (target: at most 1.3)')
+        ratios = [f'{on[name] / on[first]:.2f} {name}' for name in on if '%' in name and name != first and first in on]
+        if ratios:
+            lines.append(f'  {algorithm}, k = {k}: {"; ".join(ratios)}')
     return lines
 
 
