@@ -70,6 +70,11 @@ def test_weighted_plans_cost_at_most_w_times_the_optimum(problem, w, reopen, tie
     check_plan(problem, tb_wa_star(w, reopen=reopen, ties=ties), w)
 
 
+@pytest.mark.parametrize(('w', 'w_g', 'w_h'), [(1, 1, 1), (1.4, 5, 7), (2.6, 5, 13), (1.999, 100, 199), (1.0099, 1, 1)])
+def test_a_weight_is_exact_to_hundredths_and_never_rounded_up(w, w_g, w_h):
+    assert (tb_wa_star(w).w_g, tb_wa_star(w).w_h) == (w_g, w_h)
+
+
 @settings(max_examples=500)
 @given(problems(), st.sampled_from(('lifo', 'larger_g')))
 def test_greedy_search_finds_a_path_whenever_there_is_one(problem, ties):
