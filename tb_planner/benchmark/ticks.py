@@ -174,7 +174,7 @@ def verdict(rows: list[Row]) -> list[str]:
 
 
 def size_ratios(rows: list[Row]) -> list[str]:
-    """Longer problems on a larger map, and the same problems on a larger map: only the latter is the map's size alone."""
+    """Longer problems on a larger map, and the same problems on a larger map: only there the map's size is all."""
     first = rows[0]['map']
     lines = [f'median / that on {first} (target: at most 1.3)']
     for (algorithm, k), group in grouped(rows, lambda row: (row['algorithm'], row['k'])).items():
