@@ -34,8 +34,10 @@ class Algorithm:
         for w in (self.w_g, self.w_h):
             if not isinstance(w, int) or not 0 <= w <= 100 * MAX_WEIGHT:
                 raise ValueError(f'a weight is {w}; it is a whole number, 0 to {100 * MAX_WEIGHT}')
-        if self.w_g + self.w_h == 0:
-            raise ValueError('both weights are 0; one is at least 1')
+        if self.w_h == 0:
+            raise ValueError('w_h is 0; it is at least 1')
+        if self.learn_h and self.shortcut:
+            raise ValueError('learn_h and shortcut are both on; a shortcut search leaves nothing to learn from')
         if self.learn_h and (self.w_g, self.w_h) != (1, 1):
             raise ValueError(f'learn_h goes with w_g = w_h = 1; they are {self.w_g} and {self.w_h}')
 
@@ -99,7 +101,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
 
 def _weights(w: float) -> tuple[int, int]:
     """Integers with w_h / w_g = w: the order of expansion is exact."""
-    if not 1 <= w <= MAX_WEIGHT:  # also refuses nan
+    if not isinstance(w, (int, float)) or not 1 <= w <= MAX_WEIGHT:  # also refuses nan
         raise ValueError(f'w is {w}; it is 1 to {MAX_WEIGHT}')
     hundredths = math.floor(Fraction(str(float(w))) * 100)
     fraction = Fraction(hundredths, 100)

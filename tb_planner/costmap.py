@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import distance_transform_edt
 
-from tb_planner.grid import COST_STEPS, MAX_COST, Cell
+from tb_planner.grid import COST_STEPS, MAX_COST, Cell, whole_numbers
 
 UNKNOWN = -1
 OCCUPIED = 100
@@ -147,7 +147,7 @@ class Costmap:
             if patch.shape != self._occupancy.shape:
                 raise ValueError(f'map of {width} x {height} cells does not fit the {self.width} x {self.height} map')
             return _Box(0, 0, width, height)
-        x, y = at
+        x, y = whole_numbers(at, 'at')
         if not (0 <= x <= self.width - width and 0 <= y <= self.height - height):
             raise ValueError(
                 f'patch of {width} x {height} cells at ({x}, {y}) is not inside the {self.width} x {self.height} map'

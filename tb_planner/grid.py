@@ -44,7 +44,7 @@ class Change:
 
     risen: NDArray[np.int32]
     fallen: NDArray[np.int32]
-    opened: NDArray[np.int32]  # those of fallen that were blocked
+    opened: NDArray[np.int32]  # those of fallen past which diagonal steps may have become legal
 
     def __bool__(self) -> bool:
         return bool(len(self.risen) or len(self.fallen))
@@ -78,6 +78,9 @@ class Grid:
         for top in range(0, self.height, 256):  # in stripes that stay in the cache
             self._set_moves(0, top, self.width, min(top + 256, self.height))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, 'spare_search': None}  # which cannot be copied, and need not be
+
     @property
     def blocked(self) -> NDArray[np.bool_]:
         return self.terrain == BLOCKED
@@ -94,12 +97,11 @@ class Grid:
         return 0 <= x < self.width and 0 <= y < self.height
 
     def is_blocked(self, cell: Cell) -> bool:
-        x, y = cell
-        return bool(self.terrain[y, x] == BLOCKED)
+        return bool(self.terrain.reshape(-1)[self.state(cell)] == BLOCKED)
 
     def state(self, cell: Cell, what: str = 'cell') -> int:
         """The state of a cell; raises OutsideGrid."""
-        x, y = _whole_numbers(cell, what)
+        x, y = whole_numbers(cell, what)
         if not self.contains((x, y)):
             raise OutsideGrid(f'{what} ({x}, {y}) is outside the {self.width} x {self.height} grid')
         return y * self.width + x
@@ -110,6 +112,7 @@ class Grid:
 
     def step_cost(self, a: Cell, b: Cell) -> float:
         """The cost of the step from a to b, inf if it is not a legal one."""
+        a, b = whole_numbers(a, 'a'), whole_numbers(b, 'b')
         dx, dy = b[0] - a[0], b[1] - a[1]
         direction = _DIRECTIONS.get((dx, dy))
         if direction is None or not self.contains(a) or not self.moves[a[1], a[0]] & direction:
@@ -144,7 +147,7 @@ class Grid:
         array = _checked_array(values)
         if array.dtype != np.bool_ and not self.graded:
             raise ValueError(f'the update has dtype {array.dtype}; this grid knows blocked cells only and takes bool')
-        x, y = (0, 0) if at is None else _whole_numbers(at, 'at')
+        x, y = (0, 0) if at is None else whole_numbers(at, 'at')
         self._check_patch(array.shape, None if at is None else (x, y))
         height, width = array.shape
         new = _terrain(array)
@@ -165,7 +168,8 @@ class Grid:
             self._set_moves(max(left - 1, 0), max(top - 1, 0), min(right + 1, self.width), min(bottom + 1, self.height))
         states = ((rows + y) * self.width + columns + x).astype(np.int32)
         rises = (after == BLOCKED) | ((before != BLOCKED) & (after > before))
-        return Change(states[rises], states[~rises], states[before == BLOCKED])
+        opened = (before == BLOCKED) & (not self.corner_cutting)
+        return Change(states[rises], states[~rises], states[opened])
 
     def _check_patch(self, shape: tuple[int, ...], at: Cell | None) -> None:
         if at is None:
@@ -225,7 +229,8 @@ _BITS = np.array(  # by dy + 1 and dx + 1
 )
 
 
-def _whole_numbers(cell: Cell, what: str) -> Cell:
+def whole_numbers(cell: Cell, what: str) -> Cell:
+    """A cell as plain ints; raises ValueError."""
     try:
         x, y = (operator.index(i) for i in cell)
     except (TypeError, ValueError):

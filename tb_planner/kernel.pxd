@@ -141,11 +141,11 @@ cdef class Search:
     # figures
     cdef readonly long long expansions
     cdef readonly long long searches
+    cdef readonly long long search_began  # in which interval
     cdef readonly long long moved
     cdef readonly long long back_moves
     cdef readonly long long intervals
     cdef readonly long long refused
-    cdef readonly long long trace_steps_taken
     cdef readonly long long straight_sum
     cdef readonly long long diagonal_sum
 

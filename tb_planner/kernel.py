@@ -129,7 +129,7 @@ class Search:
         self.trail = zeros(TRAIL, np.int32)
         self.cells = zeros(0, np.int32)
         self.search = self.swept = self.learned_searches = self.path = self.trail_length = self.intervals_left = 0
-        self.expansions = self.searches = self.intervals = self.refused = self.trace_steps_taken = 0
+        self.expansions = self.searches = self.intervals = self.refused = 0
         self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
         self.sliced = self.pause_when_found = False
         self.expected = self.turn = 0
@@ -558,7 +558,7 @@ class Search:
         self.goal_x = s_goal - self.goal_y * self.width
 
     def initialize_search(self):
-        """InitializeSearch(): a new search from s_current. No work per cell: all earlier states have another number."""
+        """InitializeSearch(): a new search from s_current. Nothing is cleared: earlier states have another number."""
         if self.learn and self.search != 0:
             self.pathcost[self.search] = self.lowest_f()
             self.learned_searches += 1
@@ -566,6 +566,7 @@ class Search:
                 self.learned_searches = 0
         self.begin_search(self.s_goal)
         self.searches += 1
+        self.search_began = self.intervals
         self.s_root = self.s_current
         y = self.s_root // self.width
         x = self.s_root - y * self.width
@@ -710,7 +711,6 @@ class Search:
             return False
         self.buffer[self.path + self.path_length] = self.parent(self.on_path(self.path_length - 1))
         self.path_length += 1
-        self.trace_steps_taken += 1
         return True
 
     def trace_to_agent(self):
@@ -749,7 +749,6 @@ class Search:
                 s = self.parent(s)
                 self.buffer[new + self.path_new_length] = s
                 self.path_new_length += 1
-                self.trace_steps_taken += 1
                 steps -= 1
             else:
                 self.path = new
@@ -967,6 +966,8 @@ class Search:
         """Some cell does. No arc at a cell has a c' below h(s_current, cell) + h(cell, s_goal), none past it one that
         is more than two straight steps below that."""
         limit_at_cell = limit + 2 * self.straight if past else limit
+        if self.h_between(self.s_current, self.s_goal) >= limit_at_cell:
+            return False
         y_current = self.s_current // self.width
         x_current = self.s_current - y_current * self.width
         for i in range(len(self.cells)):
@@ -988,8 +989,6 @@ class Search:
     def think(self):
         """Search unless the goal is found, trace, look at the route: MOVED if the agent may move now."""
         if self.phase == SEARCH:
-            if self.failed and self.stale:
-                self.initialize_search()
             self.k_left = self.k
             if not self.goal_found:
                 if not self.failed:
@@ -1092,9 +1091,6 @@ class Search:
         self.s_current, self.s_goal = s_current, s_goal
         self.initialize_search()
 
-    def restart(self):
-        self.initialize_search()
-
     def forget_learned(self):
         """The next search starts from the user-given h."""
         self.learned_searches = -1
@@ -1162,9 +1158,13 @@ class Search:
             back.append(s)
         return back, np.asarray(self.buffer)[self.path : self.path + self.meeting + 1][::-1].tolist()
 
-    def place(self, s, at):
-        """The agent is at s, a state of the route: at index `at` of path, or NONE on its way back."""
-        self.s_current, self.at = s, at
+    def place(self, walked, at):
+        """The agent has walked these states of its route: it is at index `at` of path, or NONE on its way back."""
+        for i in range(len(walked) - 1):
+            a, b = walked[i], walked[i + 1]
+            straight = a % self.width == b % self.width or a // self.width == b // self.width
+            self.expected -= self.through(a, b, STRAIGHT if straight else DIAGONAL)
+        self.s_current, self.at = walked[len(walked) - 1], at
 
     def branch(self):
         """The tree's path from the root to s_best; with a shortcut, the path from the agent's turn to the goal."""

@@ -41,9 +41,11 @@ class Resources:
     c: int = 10
 
     def __post_init__(self) -> None:
-        if self.R < 1 or not 0 < self.r < 1 or self.c < 1 or self.expansions < 1:
+        whole = isinstance(self.R, int) and isinstance(self.c, int) and self.R >= 1 and self.c >= 1
+        if not whole or self.R * self.c > UNBOUNDED or not 0 < self.r < 1 or self.expansions < 1:
             raise ValueError(
-                f'R = {self.R}, r = {self.r}, c = {self.c}; R and c are >= 1, r is between 0 and 1, and R r >= 1'
+                f'R = {self.R}, r = {self.r}, c = {self.c}; R and c are whole and >= 1, R c is at most {UNBOUNDED}, '
+                'r is between 0 and 1, and R r >= 1'
             )
 
     @property
@@ -113,16 +115,18 @@ class TimeBoundedPlanner:
         clean_search_every: int = 0,
     ):
         self.algorithm = tba_star() if algorithm is None else algorithm
+        if not isinstance(self.algorithm, Algorithm):
+            raise ValueError(f'algorithm is {algorithm!r}; make one with a factory, such as tba_star()')
         self._check(k, trace_steps, min_improvement, start_tolerance, goal_tolerance, clean_search_every)
         self.grid = grid
-        self.k = k
-        self.trace_steps = trace_steps
-        self.min_improvement = float(min_improvement)
+        self._k = k
+        self._trace_steps = trace_steps
+        self._min_improvement = float(min_improvement)
         self.start_tolerance = start_tolerance
         self.goal_tolerance = goal_tolerance
         self.clean_search_every = clean_search_every
         s_start, s_goal = self._start_state(start), self._goal_state(goal)
-        self._goal = goal
+        self._goal = grid.cell(grid.state(goal))
         self._passed: list[Change] = []  # falls that did not matter when they came
         self._passed_search = 0
         self._search = _new_search(grid)
@@ -132,11 +136,10 @@ class TimeBoundedPlanner:
             self.algorithm.restart != 'never',
             isinstance(k, Resources),
             isinstance(k, Resources) or trace_steps is not None,
-            self.min_improvement,
+            self._min_improvement,
         )
         self._budget(first=True)
         self._begin(s_start, s_goal)
-        self.status = Status.AT_GOAL if s_start == s_goal else Status.WAITED
 
     # -------------------------------------------------------------------------------------------------- an interval
     def step(self) -> Status:
@@ -149,7 +152,7 @@ class TimeBoundedPlanner:
         Returns the states the agent moved to."""
         _check_whole('intervals', intervals, 1)
         search = self._search
-        if search.intervals == 0 and isinstance(self.k, Resources):
+        if search.intervals == 0 and isinstance(self._k, Resources):
             code = self._run(1)
             self._budget(first=False)
             intervals -= 1
@@ -167,10 +170,11 @@ class TimeBoundedPlanner:
         MOVED says that the agent may move now."""
         if expansions is not None:
             _check_whole('expansions', expansions, 1)
-            self._budget(first=False, expansions=expansions)
         if self._search.s_current == self._search.s_goal:
             self.status = Status.AT_GOAL
             return self.status
+        if expansions is not None:
+            self._budget(first=False, expansions=expansions)
         if self._is_clean_search_due():
             self._restart()
         while (code := self._search.search_and_trace()) > kernel.NO_PATH:
@@ -180,7 +184,7 @@ class TimeBoundedPlanner:
                 self._restart()
                 code = kernel.WAITED
                 break
-        if expansions is not None or isinstance(self.k, Resources):
+        if expansions is not None or isinstance(self._k, Resources):
             self._budget(first=False)
         self.status = Status(code)
         return self.status
@@ -208,16 +212,14 @@ class TimeBoundedPlanner:
             search.forget_learned()
             self._restart(s_goal)
             return True
-        if search.failed:
+        misled = False
+        if self.algorithm.learn_h and len(change.fallen):  # what was learned holds only while costs rise
+            misled = search.learned_searches > 0
+            search.forget_learned()
+        if search.failed or misled or self._free_start() != search.s_current:
             self._restart()
             return True
-        if self.algorithm.learn_h and len(change.fallen):  # what was learned holds only while costs rise
-            learned = search.learned_searches > 0
-            search.forget_learned()
-            if learned:
-                self._restart()
-                return True
-        if RULES[self.algorithm.restart](search, change, self.algorithm, self.min_improvement):
+        if RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement):
             self._restart()
             return True
         search.stale = True
@@ -227,15 +229,16 @@ class TimeBoundedPlanner:
 
     def advance(self, cell: Cell) -> bool:
         """The agent is here: on its route it goes on from there, elsewhere the search restarts. True if it did."""
-        state = self._start_state(cell)
+        state = self._start_state(cell, 'the cell advanced to')
         back, ahead = self._search.route_to_meeting()
         if state in ahead:
-            self._search.place(state, len(ahead) - 1 - ahead.index(state) if self._search.path_length else -1)
+            i = ahead.index(state)
+            at = len(ahead) - 1 - i if self._search.path_length else -1
+            self._search.place(back + ahead[1 : i + 1], at)
         elif state in back:
-            self._search.place(state, -1)
+            self._search.place(back[: back.index(state) + 1], -1)
         else:
             self._begin(state, self._search.s_goal)
-            self.status = Status.AT_GOAL if state == self._search.s_goal else Status.WAITED
             return True
         if state == self._search.s_goal:
             self.status = Status.AT_GOAL
@@ -244,10 +247,9 @@ class TimeBoundedPlanner:
     def new_goal(self, goal: Cell) -> None:
         """From where the agent is to another goal. A refused one leaves the old one as it was."""
         s_goal = self._goal_state(goal)
-        self._goal = goal
+        self._goal = self.grid.cell(self.grid.state(goal))
         self._search.forget_learned()
-        self._begin(self._search.s_current, s_goal)
-        self.status = Status.AT_GOAL if self._search.s_current == s_goal else Status.WAITED
+        self._begin(self._free_start(), s_goal)
 
     def restart(self) -> None:
         """InitializeSearch(), from where the agent is."""
@@ -259,6 +261,19 @@ class TimeBoundedPlanner:
         self._search.touch_memory()
 
     # -------------------------------------------------------------------------------------------------- what is known
+    @property
+    def k(self) -> int | Resources:
+        """Expansions an interval. A number may be set to another at any time."""
+        return self._k
+
+    @k.setter
+    def k(self, k: int) -> None:
+        if isinstance(self._k, Resources):
+            raise ValueError(f'k is {self._k}; the budget of an action stays as it is')
+        _check_whole('k', k, 1)
+        self._k = k
+        self._budget(first=False)
+
     @property
     def current_cell(self) -> Cell:
         return self.grid.cell(self._search.s_current)
@@ -363,15 +378,15 @@ class TimeBoundedPlanner:
         self._passed.clear()
         self._search.pause_when_found = False
         self._search.start(s_current, s_goal)
-        self._search_began = self._search.intervals
+        self.status = Status.AT_GOAL if s_current == s_goal else Status.WAITED
 
     def _restart(self, s_goal: int | None = None) -> None:
-        """From the agent's cell, or, if it has been blocked, from a free one within the tolerance."""
+        self._begin(self._free_start(), self._search.s_goal if s_goal is None else s_goal)
+
+    def _free_start(self) -> int:
+        """The agent's state, or, if it has been blocked, a free one within the tolerance, if there is any."""
         free = self.grid.nearest_free(self.current_cell, self.start_tolerance)
-        state = self._search.s_current if free is None else self.grid.state(free)
-        self._begin(state, self._search.s_goal if s_goal is None else s_goal)
-        if self.status == Status.NO_PATH:
-            self.status = Status.WAITED
+        return int(self._search.s_current) if free is None else self.grid.state(free)
 
     def _run(self, intervals: int) -> int:
         search = self._search
@@ -403,7 +418,7 @@ class TimeBoundedPlanner:
     def _is_clean_search_due(self) -> bool:
         if not self.clean_search_every or not self._search.stale:
             return False
-        return bool(self._search.intervals - self._search_began >= self.clean_search_every)
+        return bool(self._search.intervals - self._search.search_began >= self.clean_search_every)
 
     def _let_pass(self, change: Change) -> None:
         """Falls that do not matter yet are tested again when the goal is found."""
@@ -423,14 +438,14 @@ class TimeBoundedPlanner:
             return False
         passed, self._passed = self._passed, []
         return any(
-            could_shorten(self._search, c.fallen, c.opened, self.algorithm, self.min_improvement) for c in passed
+            could_shorten(self._search, c.fallen, c.opened, self.algorithm, self._min_improvement) for c in passed
         )
 
-    def _start_state(self, start: Cell) -> int:
-        self.grid.state(start, 'start')
+    def _start_state(self, start: Cell, what: str = 'start') -> int:
+        self.grid.state(start, what)
         free = self.grid.nearest_free(start, self.start_tolerance)
         if free is None:
-            raise StartBlocked(_blocked('start', start, self.start_tolerance))
+            raise StartBlocked(_blocked(what, start, self.start_tolerance))
         return self.grid.state(free)
 
     def _goal_state(self, goal: Cell) -> int:
@@ -447,12 +462,12 @@ class TimeBoundedPlanner:
         return self.grid.state(self._goal if free is None else free)
 
     def _budget(self, first: bool, expansions: int | None = None) -> None:
-        if isinstance(self.k, Resources):
-            k = expansions or (self.k.first_expansions if first else self.k.expansions)
-            self._search.spend(k, self.k.trace_steps, self.k.trace_steps_found)
+        if isinstance(self._k, Resources):
+            k = expansions or (self._k.first_expansions if first else self._k.expansions)
+            self._search.spend(k, self._k.trace_steps, self._k.trace_steps_found)
         else:
-            steps = UNBOUNDED if self.trace_steps is None else self.trace_steps
-            self._search.spend(expansions or self.k, steps, steps)
+            steps = UNBOUNDED if self._trace_steps is None else self._trace_steps
+            self._search.spend(expansions or self._k, steps, steps)
 
     def _cells(self, states: list[int]) -> list[Cell]:
         ys, xs = np.divmod(np.array(states, np.int64), self.grid.width)
@@ -466,8 +481,8 @@ class TimeBoundedPlanner:
         return (self._words() >> np.uint64(48)) == np.uint64(self._search.search_number())
 
     def _goal_reached(self) -> bool:
-        x, y = self.target
-        return bool(self._known()[y, x])
+        search = self._search
+        return bool(int(search.words()[search.s_goal]) >> 48 == search.search_number())
 
     def _check(
         self,
@@ -487,7 +502,7 @@ class TimeBoundedPlanner:
             _check_whole('trace_steps', trace_steps, 1)
         if self.algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
             raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
-        if not 0 <= min_improvement < 1:
+        if not isinstance(min_improvement, (int, float)) or not 0 <= min_improvement < 1:
             raise ValueError(f'min_improvement is {min_improvement}; it is a fraction, 0 to below 1')
         _check_whole('start_tolerance', start_tolerance, 0)
         _check_whole('goal_tolerance', goal_tolerance, 0)

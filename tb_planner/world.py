@@ -76,8 +76,8 @@ class Changing(Refereed):
     def __init__(self, grid: Grid, rate: float, every: int = 10, seed: int = 0):
         if not 0 <= rate <= 100:
             raise ValueError(f'rate is {rate}; it is a percentage, 0 to 100')
-        if every < 1:
-            raise ValueError(f'every is {every}; it is a number of moves, >= 1')
+        if not isinstance(every, int) or every < 1:
+            raise ValueError(f'every is {every}; it is a whole number of moves, >= 1')
         if grid.graded:
             raise ValueError('the grid has costs; a changing world is made of free and blocked cells')
         super().__init__(Grid(grid.blocked, neighbours=grid.neighbours, corner_cutting=grid.corner_cutting))
@@ -106,7 +106,7 @@ class Changing(Refereed):
         flat[self._random.choice(self._free, self._to_block, replace=False, shuffle=False)] = True
         flat[self._random.choice(self._blocked, self._to_free, replace=False, shuffle=False)] = False
         for x, y in (cell, goal):
-            blocked[y, x] = self._original[y, x]
+            blocked[y, x] = self.grid.is_blocked((x, y))
         self.grid.update(blocked)
         return blocked, None
 
@@ -120,16 +120,19 @@ class Unknown(Refereed):
     """
 
     def __init__(self, grid: Grid, sensor_radius: int = 1, known: ArrayLike | None = None):
-        if sensor_radius < 1:
-            raise ValueError(f'sensor_radius is {sensor_radius}; an agent senses its neighbours, so it is >= 1')
+        if not isinstance(sensor_radius, int) or sensor_radius < 1:
+            raise ValueError(f'sensor_radius is {sensor_radius}; it is a whole number of cells, >= 1')
         super().__init__(grid)
         self.sensor_radius = sensor_radius
         self._true: NDArray[np.generic] = grid.costs if grid.graded else grid.blocked
         if known is None:
             known = np.ones_like(self._true) if grid.graded else np.zeros_like(self._true)
-        self._belief = np.array(known, self._true.dtype)
-        if self._belief.shape != self._true.shape:
-            raise ValueError(f'known has shape {self._belief.shape}; the grid has {self._true.shape}')
+        belief = Grid(known)
+        if belief.blocked.shape != self._true.shape:
+            raise ValueError(f'known has shape {belief.blocked.shape}; the grid has {self._true.shape}')
+        if belief.graded and not grid.graded:
+            raise ValueError('known has costs; the grid has free and blocked cells only')
+        self._belief: NDArray[np.generic] = belief.costs if grid.graded else belief.blocked
         offsets = np.abs(np.arange(-sensor_radius, sensor_radius + 1))
         reach = offsets[:, None] + offsets if grid.neighbours == 4 else np.maximum(offsets[:, None], offsets)
         self._sensed = reach <= sensor_radius

@@ -57,11 +57,19 @@ def summary(rows: list[Row]) -> str:
         *('as printed ms', 'eager/as printed', 'moves refused'),
     )
     lines = []
-    for (rate, w), group in grouped(rows, lambda row: (row['rate'], row['w'])).items():
-        by_rule = grouped(group, lambda row: row['rule'])
-        if len(by_rule) == len(RULES):
-            lines.append((rate, w, *rule_figures(by_rule)))
-    return '\nsearch time a run, k unbounded\n' + table(header, lines)
+    arrived = [row for group in grouped(rows, run_of).values() if all_arrived(group) for row in group]
+    for (rate, w), group in grouped(arrived, lambda row: (row['rate'], row['w'])).items():
+        lines.append((rate, w, *rule_figures(grouped(group, lambda row: row['rule']))))
+    left_out = f'{len(rows) - len(arrived)} of {len(rows)} runs left out: not all rules arrived in that world'
+    return '\nsearch time a run, k unbounded\n' + table(header, lines) + '\n' + left_out
+
+
+def run_of(row: Row) -> tuple[object, ...]:
+    return row['problem'], row['rate'], row['w']
+
+
+def all_arrived(group: list[Row]) -> bool:
+    return len(group) == len(RULES) and all(row['status'] == 'AT_GOAL' for row in group)
 
 
 def rule_figures(by_rule: dict[str, list[Row]]) -> tuple[object, ...]:
