@@ -107,7 +107,6 @@ cdef class Search:
     cdef int pages
     cdef long long hint  # the page (f >> 12) last inserted into, or NONE
     cdef int hint_page
-    cdef bint narrow  # all of Open lies within few pages: they are used at once
     cdef long long[::1] f_of  # heap only
     cdef unsigned int[::1] order  # heap only
     cdef unsigned int inserted

@@ -139,7 +139,6 @@ class Search:
         """The row of the table of algorithms; before the first search."""
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
         self.path_switch, self.shortcut = path_switch, shortcut
-        self.narrow = w_g == w_h and not self.graded
         self.plain = not (reopen or heap or learn or self.graded or w_g == 0)
         if heap:
             self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
@@ -271,7 +270,7 @@ class Search:
             self.rebase(f)
         d = self.entry(f)
         if not self.is_open_entry(d):
-            self.open_entry(d, self.take_page() if self.narrow and d != BEYOND and self.free_count > 0 else LIST)
+            self.open_entry(d, self.take_page() if self.free_count > 0 and d != BEYOND else LIST)
         if self.page_of[d] == LIST:
             self.link(s, self.first[d])
             self.first[d] = s
