@@ -1234,12 +1234,23 @@ class Search:
             costs[i] = self.step_cost(states[i], states[i + 1])
         return costs
 
-    def words(self):
-        """The states' words, as they are: see the module's text."""
-        return np.asarray(self.word)
+    def is_known(self):
+        """For every state, whether the running search knows it."""
+        return (np.asarray(self.word) >> np.uint64(STAMP)) == np.uint64(self.search)
 
-    def search_number(self):
-        return self.search
+    def is_expanded(self):
+        """For every state, whether the running search has closed it."""
+        return self.is_known() & ((np.asarray(self.word) & np.uint64(CLOSED)) != 0)
+
+    def g_values(self, states):
+        """g of these states, all known."""
+        return ((np.asarray(self.word)[states] - np.uint64(self.stamp)) >> np.uint64(5)).astype(np.int64)
+
+    def goal_in_open(self):
+        return self.goal_f < FAR and not self.goal_found
+
+    def trail_is_full(self):
+        return self.trail_length == TRAIL
 
     def memory(self):
         """Bytes of search state, the route included."""

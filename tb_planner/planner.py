@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tb_planner import kernel
 from tb_planner.algorithms import Algorithm, tba_star
-from tb_planner.grid import COST_STEPS, MAX_G, Cell, Change, GoalBlocked, Grid, StartBlocked
+from tb_planner.grid import COST_STEPS, Cell, Change, GoalBlocked, Grid, StartBlocked
 from tb_planner.restart import RULES, could_shorten
 
 UNBOUNDED = 2**62
@@ -348,21 +348,22 @@ class TimeBoundedPlanner:
 
     @property
     def open_size(self) -> int:
-        return int(self._search.open_size) + (self._goal_reached() and not self.goal_found)
+        return int(self._search.open_size) + int(self._search.goal_in_open())
 
     @property
     def expanded(self) -> NDArray[np.bool_]:
         """[y, x]: cells closed by the present search."""
-        return self._known() & ((self._words() & np.uint64(16)) != 0)
+        expanded: NDArray[np.bool_] = self._search.is_expanded().reshape(self.grid.height, self.grid.width)
+        return expanded
 
     def open_cells(self) -> list[tuple[Cell, float, float]]:
         """Open as (cell, f, g), best first."""
-        words, algorithm = self._words(), self.algorithm
-        ys, xs = np.nonzero(self._known() & ((words & np.uint64(16)) == 0))
+        search, algorithm = self._search, self.algorithm
+        states = np.flatnonzero(search.is_known() & ~search.is_expanded())
+        cells = self._cells(states)
+        g = search.g_values(states)
+        h = np.array([search.h_value(s) for s in states], np.int64)
         scale = STRAIGHT * (2 * COST_STEPS if self.grid.graded else 1)
-        g = ((words[ys, xs] >> np.uint64(5)) & np.uint64(MAX_G)).astype(np.int64)
-        cells = [(int(x), int(y)) for x, y in zip(xs, ys, strict=True)]
-        h = np.array([self._search.h_value(self.grid.state(cell)) for cell in cells], np.int64)
         f = algorithm.w_g * g + algorithm.w_h * h
         order = np.lexsort((-g, f))
         unit = scale * (algorithm.w_g or algorithm.w_h)
@@ -409,7 +410,7 @@ class TimeBoundedPlanner:
 
     def _run_with_clean_searches(self, intervals: int) -> None:
         last = self._search.intervals + intervals
-        while (left := last - self._search.intervals) > 0 and self._search.trail_length < 4096:
+        while (left := last - self._search.intervals) > 0 and not self._search.trail_is_full():
             if self._is_clean_search_due():
                 self._restart()
             if self._run(min(left, self.clean_search_every)) > kernel.WAITED:
@@ -469,20 +470,9 @@ class TimeBoundedPlanner:
             steps = UNBOUNDED if self._trace_steps is None else self._trace_steps
             self._search.spend(expansions or self._k, steps, steps)
 
-    def _cells(self, states: list[int]) -> list[Cell]:
-        ys, xs = np.divmod(np.array(states, np.int64), self.grid.width)
+    def _cells(self, states: ArrayLike) -> list[Cell]:
+        ys, xs = np.divmod(np.asarray(states, np.int64), self.grid.width)
         return list(zip(xs.tolist(), ys.tolist(), strict=True))
-
-    def _words(self) -> NDArray[np.uint64]:
-        words: NDArray[np.uint64] = self._search.words().reshape(self.grid.height, self.grid.width)
-        return words
-
-    def _known(self) -> NDArray[np.bool_]:
-        return (self._words() >> np.uint64(48)) == np.uint64(self._search.search_number())
-
-    def _goal_reached(self) -> bool:
-        search = self._search
-        return bool(int(search.words()[search.s_goal]) >> 48 == search.search_number())
 
     def _check(
         self,
@@ -542,7 +532,7 @@ def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
     search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
     search.start(grid.state(goal), -1)
     search.search_and_trace()
-    distance = (search.words()[states] >> np.uint64(5)).astype(np.int64) & MAX_G
+    distance = search.g_values(states)
     return int(np.count_nonzero(distance[:-1] != search.step_costs(states) + distance[1:]))
 
 
