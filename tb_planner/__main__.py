@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner import picture
+from tb_planner import kernel, picture
 from tb_planner.algorithms import ALGORITHMS, RESTARTS, TIES, Algorithm, tba_star
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.grid import Cell, Grid
@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     try:
         options = make_parser().parse_args(arguments)
+        if not kernel.COMPILED:
+            print('tb_planner: the kernel is not compiled: this is plain Python, many times slower', file=sys.stderr)
         command: Callable[[argparse.Namespace], int] = options.command
         return command(options)
     except (ValueError, picture.PictureError) as error:
