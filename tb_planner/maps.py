@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.costmap import OCCUPIED, UNKNOWN
+from tb_planner.geometry import Geometry
 from tb_planner.grid import Cell
 
 TERRAIN = '.GSW@OT'
@@ -65,20 +66,17 @@ class Map:
         """Cells that are occupied for certain."""
         return self.occupancy >= OCCUPIED
 
+    @property
+    def geometry(self) -> Geometry:
+        return Geometry(self.width, self.height, self.resolution_m, self.origin)
+
     def cell_at(self, x_m: float, y_m: float) -> Cell:
         """The cell that holds a point of the world; it may be outside the map."""
-        x0, y0, yaw = self.origin
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        dx, dy = x_m - x0, y_m - y0
-        along_x, along_y = cos * dx + sin * dy, cos * dy - sin * dx
-        return math.floor(along_x / self.resolution_m), math.floor(along_y / self.resolution_m)
+        return self.geometry.cell_at(x_m, y_m)
 
     def centre_of(self, cell: Cell) -> tuple[float, float]:
         """The point of the world, in metres, at the centre of a cell."""
-        x0, y0, yaw = self.origin
-        cos, sin = math.cos(yaw), math.sin(yaw)
-        along_x, along_y = ((c + 0.5) * self.resolution_m for c in cell)
-        return x0 + cos * along_x - sin * along_y, y0 + sin * along_x + cos * along_y
+        return self.geometry.centre_of(cell)
 
 
 @dataclass(frozen=True)
