@@ -1,0 +1,148 @@
+"""The planner node's parameters, and what they mean to the core. Defaults suit a small indoor robot at 20 Hz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tb_planner.algorithms import ALGORITHMS, MAX_WEIGHT, RESTARTS, Algorithm
+from tb_planner.costmap import OCCUPIED, CostRules
+from tb_planner.grid import MAX_COST
+from tb_planner.ros.parameters import parameter
+
+POSE_TYPES = ('PoseStamped', 'PoseWithCovarianceStamped', 'Odometry')
+
+
+@dataclass(frozen=True)
+class PlannerParameters:
+    """Every parameter of the node, and the only place where their defaults stand."""
+
+    # the search
+    algorithm: str = parameter('tb_wa_star', 'row of the table of algorithms', choices=ALGORITHMS)
+    weight: float = parameter(
+        1.5,
+        'w of g + w h, used by tb_wa_star alone: above 1 the way is found sooner and is up to w times as long',
+        low=1,
+        high=MAX_WEIGHT,
+    )
+    restart: str = parameter(
+        '', "when a change of the map starts the search over; '' is the algorithm's own rule", choices=('', *RESTARTS)
+    )
+    min_improvement: float = parameter(
+        0.05, 'how much shorter, as a fraction, a way must become to start over for it', low=0, high=0.99
+    )
+    full_replan_period_s: float = parameter(
+        0.0, 'a clean search this often, whatever the map does; 0 is never', unit='s', low=0, high=3600
+    )
+
+    # time
+    tick_frequency: float = parameter(20.0, 'ticks, and so waypoints, a second', unit='Hz', low=0.1, high=1000)
+    expansions_per_tick: int = parameter(
+        0, 'states expanded in a tick at most; 0 is as many as fit in search_time_s', low=0, high=10**9
+    )
+    search_time_s: float = parameter(
+        0.01, 'time to search in a tick, if expansions_per_tick is 0', unit='s', low=0.0001, high=10
+    )
+
+    # occupancy to costs
+    lethal_threshold: int = parameter(99, 'occupancy from which on a cell is an obstacle', low=1, high=OCCUPIED)
+    allow_unknown: bool = parameter(True, 'whether the way may lead through unknown cells')
+    unknown_cost: float = parameter(1.0, 'cost of an unknown cell; a free one costs 1', low=1, high=MAX_COST)
+    robot_radius_m: float = parameter(
+        0.18,
+        'cells this near to an obstacle are blocked; 0 for a map that is inflated already',
+        unit='m',
+        low=0,
+        high=50,
+    )
+    inflation_radius_m: float = parameter(
+        0.45, 'where the margin of dearer cells around obstacles ends', unit='m', low=0, high=50
+    )
+    cost_travel_multiplier: float = parameter(
+        2.0, 'how much dearer than a free cell an almost lethal one is', low=0, high=MAX_COST - 1
+    )
+    corner_cutting: bool = parameter(
+        False, 'whether a diagonal step may pass the corner of a blocked cell', read_only=True
+    )
+
+    # following the way
+    goal_tolerance_m: float = parameter(
+        0.2, 'so near to the goal, in free sight of it, the robot has arrived', unit='m', low=0, high=10
+    )
+    start_tolerance_m: float = parameter(
+        0.4, 'how far away the nearest free cell may be if the robot stands in a blocked one', unit='m', low=0, high=10
+    )
+    waypoint_distance_m: float = parameter(
+        1.0, 'how far ahead on the way the waypoint is at most', unit='m', low=0.01, high=100
+    )
+    deviation_tolerance_m: float = parameter(
+        0.3, 'how far off its way the robot may be without a new search', unit='m', low=0.01, high=100
+    )
+
+    # the robot's pose
+    pose_source: str = parameter('topic', 'where the pose comes from', choices=('topic', 'tf'), read_only=True)
+    pose_type: str = parameter('PoseStamped', 'message type of the topic pose', choices=POSE_TYPES, read_only=True)
+    pose_reliability: str = parameter(
+        'best_effort',
+        'QoS of the topic pose; best_effort also hears reliable publishers',
+        choices=('best_effort', 'reliable'),
+        read_only=True,
+    )
+    global_frame: str = parameter('map', 'frame of map, pose and goal; a map may say otherwise', read_only=True)
+    robot_base_frame: str = parameter('base_link', "the robot's frame, for pose_source tf", read_only=True)
+    transform_tolerance_s: float = parameter(
+        0.5, 'age of a transform up to which it is used, for pose_source tf', unit='s', low=0, high=60
+    )
+    pose_timeout_s: float = parameter(
+        1.0, 'after this long without a pose no waypoint is given; 0 is never', unit='s', low=0, high=3600
+    )
+    map_timeout_s: float = parameter(
+        0.0,
+        'after this long without a map the robot is held where it is; 0 is never',
+        unit='s',
+        low=0,
+        high=3600,
+    )
+
+    # the node
+    subscribe_goal_pose: bool = parameter(True, 'whether goals come from the topic goal_pose', read_only=True)
+    autostart_node: bool = parameter(False, 'whether the node configures and activates itself', read_only=True)
+
+    def problems(self) -> Iterator[str]:
+        """What does not fit together."""
+        if self.inflation_radius_m < self.robot_radius_m:
+            least = self.robot_radius_m
+            yield f'inflation_radius_m is {self.inflation_radius_m}; it is at least robot_radius_m, {least}'
+        if self.expansions_per_tick == 0 and self.search_time_s > self.period_s:
+            yield f'search_time_s is {self.search_time_s}; a tick at {self.tick_frequency} Hz has {self.period_s:g} s'
+        for name in ('global_frame', 'robot_base_frame'):
+            frame = getattr(self, name)
+            if not frame or frame.startswith('/') or ' ' in frame:
+                yield f'{name} is {frame!r}; it is a name without a slash in front and without spaces'
+
+    @property
+    def period_s(self) -> float:
+        return 1.0 / self.tick_frequency
+
+    @property
+    def full_replan_ticks(self) -> int:
+        """The period of clean searches in ticks; 0 is never."""
+        return round(self.full_replan_period_s * self.tick_frequency) or int(self.full_replan_period_s > 0)
+
+    def row(self) -> Algorithm:
+        """The algorithm with the weight and the restart rule asked for."""
+        weight = (self.weight,) if self.algorithm == 'tb_wa_star' else ()
+        restart = {'restart': self.restart} if self.restart else {}
+        return ALGORITHMS[self.algorithm](*weight, **restart)
+
+    def cost_rules(self, resolution_m: float) -> CostRules:
+        """How occupancy becomes cost on a map of this resolution; raises ValueError if the radii are too many cells."""
+        return CostRules(
+            resolution_m=resolution_m,
+            lethal_threshold=self.lethal_threshold,
+            allow_unknown=self.allow_unknown,
+            unknown_cost=self.unknown_cost,
+            robot_radius_m=self.robot_radius_m,
+            inflation_radius_m=self.inflation_radius_m,
+            cost_travel_multiplier=self.cost_travel_multiplier,
+        )
