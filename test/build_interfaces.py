@@ -1,0 +1,124 @@
+"""Builds the message packages under test/interfaces into this Python's prefix, those that are not there already.
+
+On a robot they come with ROS; no package registry has them. The generators of rosidl do, and make the same types.
+Without the tools for it this says what is missing: tests that need the packages are then skipped.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+DEFINITIONS = Path(__file__).parent / 'interfaces'
+TOOLS = ('cmake', 'make', 'g++')
+
+# without C++: rclpy uses the C and Python sides only, and they take half the time
+CMAKE_LISTS = """
+cmake_minimum_required(VERSION 3.20)
+project({name} C CXX)
+set(CMAKE_CXX_STANDARD 17)
+foreach(package ament_cmake rosidl_default_generators {dependencies})
+  find_package(${{package}} REQUIRED)
+endforeach()
+list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "cpp")
+rosidl_generate_interfaces({name} {files} DEPENDENCIES {dependencies})
+ament_package()
+"""
+
+PACKAGE_XML = """
+<package format="3">
+  <name>{name}</name>
+  <version>0.0.0</version>
+  <description>What the tests of tb_planner need of {name}</description>
+  <maintainer email="maintainers@tb-planner.dev">tb_planner maintainers</maintainer>
+  <license>Apache-2.0</license>
+  <buildtool_depend>ament_cmake</buildtool_depend>
+  {depends}
+  <member_of_group>rosidl_interface_packages</member_of_group>
+</package>
+"""
+
+
+def main() -> int:
+    absent = [folder for folder in sorted(DEFINITIONS.iterdir()) if not importlib.util.find_spec(folder.name)]
+    if absent and (reason := why_not()):
+        print(f'Not built: {", ".join(folder.name for folder in absent)}. {reason}')
+        return 0
+    for folder in absent:
+        print(f'Building {folder.name} for the tests', flush=True)
+        build(folder)
+    return 0
+
+
+def why_not() -> str:
+    """What keeps this environment from building interfaces; empty if nothing does."""
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if missing:
+        return f'Missing: {", ".join(missing)} (Debian, Ubuntu: apt install cmake build-essential)'
+    if not Path(sys.prefix, 'share/rosidl_default_generators').is_dir():
+        return f"ROS's generators of interfaces are not installed in {sys.prefix}"
+    return ''
+
+
+def build(folder: Path) -> None:
+    repair_exports()
+    with tempfile.TemporaryDirectory() as place:
+        source = shutil.copytree(folder, Path(place, 'source'))
+        describe(source, folder.name)
+        options = {
+            'CMAKE_PREFIX_PATH': sys.prefix,
+            'CMAKE_INSTALL_PREFIX': sys.prefix,
+            'CMAKE_BUILD_TYPE': 'Release',
+            'Python3_EXECUTABLE': sys.executable,
+            'BUILD_TESTING': 'OFF',
+        }
+        made = str(Path(place, 'made'))
+        run('cmake', '-S', str(source), '-B', made, *(f'-D{name}={value}' for name, value in options.items()))
+        run('cmake', '--build', made, '--parallel', str(os.cpu_count()), '--target', 'install')
+
+
+def describe(source: Path, name: str) -> None:
+    """Writes the package.xml and the CMakeLists.txt of a folder of definitions."""
+    files = sorted(str(path.relative_to(source)) for path in source.glob('*/*'))
+    fields = '\n'.join((source / file).read_text() for file in files)
+    dependencies = sorted(set(re.findall(r'^(\w+)/', fields, re.MULTILINE)))
+    values = {'name': name, 'files': ' '.join(files), 'dependencies': ' '.join(dependencies)}
+    depends = '\n  '.join(f'<depend>{dependency}</depend>' for dependency in dependencies)
+    (source / 'CMakeLists.txt').write_text(CMAKE_LISTS.format(**values).lstrip())
+    (source / 'package.xml').write_text(PACKAGE_XML.format(depends=depends, **values).lstrip())
+
+
+def repair_exports() -> None:
+    """Points the wheels' CMake files to this Python; they name the one that they were built with."""
+    import numpy
+
+    places = {
+        r'/opt/python/[^/]+/lib/[^/]+/site-packages/numpy/_core/include': numpy.get_include(),
+        r'/opt/python/[^/]+/include/python[\d.]+': sysconfig.get_path('include'),
+    }
+    for path in Path(sys.prefix, 'share').glob('*/cmake/*Export.cmake'):
+        text = repaired = path.read_text()
+        for pattern, place in places.items():
+            repaired = re.sub(pattern, place, repaired)
+        if repaired != text:
+            path.write_text(repaired)
+
+
+def run(*command: str) -> None:
+    """Runs a step of the build outside this process's ROS environment; its output is shown if it fails."""
+    environment = {name: value for name, value in os.environ.items() if name not in ('LD_LIBRARY_PATH', 'PYTHONPATH')}
+    environment.pop('_ROS_WHEELS_BOOTSTRAP_COMPLETE', None)
+    environment['AMENT_PREFIX_PATH'] = sys.prefix
+    environment['PATH'] = f'{sys.prefix}/bin:{environment["PATH"]}'
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(f'{" ".join(command)}\n{done.stdout}')
+
+
+if __name__ == '__main__':
+    sys.exit(main())
