@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import distance_transform_edt
 
+from tb_planner.distance import squared_distances
 from tb_planner.grid import COST_STEPS, MAX_COST, Cell, whole_numbers
 
 UNKNOWN = -1
@@ -171,8 +171,9 @@ class Costmap:
             around = self._grow(box)
             obstacles = self._occupancy[around.slices] >= self.rules.lethal_threshold
             if obstacles.any():
-                squares = _squared_distances(obstacles)[around.part(box)]
-                np.minimum(squares, len(self._cost_of_square) - 1, out=squares)
+                beyond = len(self._cost_of_square) - 1
+                squares = squared_distances(obstacles, bound=math.ceil(math.sqrt(beyond - 1)))[around.part(box)]
+                np.minimum(squares, beyond, out=squares)
                 np.maximum(costs, self._cost_of_square[squares], out=costs)
         self._costs[box.slices] = costs
 
@@ -216,12 +217,6 @@ def _bounds(changed: NDArray[np.bool_], box: _Box) -> _Box | None:
         box.x0 + int(columns[-1]) + 1,
         box.y0 + int(rows[-1]) + 1,
     )
-
-
-def _squared_distances(obstacles: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Squares of the distances to the nearest obstacle, in cells: whole numbers, so the same from any window."""
-    distances: NDArray[np.float64] = distance_transform_edt(~obstacles)
-    return np.rint(np.square(distances)).astype(np.int64)
 
 
 def _cost_of_occupancy(rules: CostRules) -> NDArray[np.float32]:

@@ -1,0 +1,20 @@
+# The C types of distance.py, and its constants as the compiler sees them.
+cimport cython
+
+cdef enum:
+    COLUMN = 0
+    HEIGHT = 1
+    BEGIN = 2
+
+cdef int transform(const unsigned char[:, ::1] obstacles, int bound, int[:, ::1] squares, int[:, ::1] envelope) except -1
+@cython.locals(rows='Py_ssize_t', width='Py_ssize_t', x='Py_ssize_t', y='Py_ssize_t')
+cdef void within_columns(const unsigned char[:, ::1] obstacles, int far, int[:, ::1] distances) noexcept nogil
+@cython.locals(
+    width='Py_ssize_t', x='Py_ssize_t', pieces='Py_ssize_t', i='Py_ssize_t', end='Py_ssize_t', distance='int', most='int'
+)
+cdef void along_row(int[:, ::1] squares, Py_ssize_t y, int bound, int[:, ::1] envelope) noexcept nogil
+cdef long long parabola(long long x, long long column, long long height) noexcept nogil
+@cython.locals(last='Py_ssize_t', column='long long', begin='long long')
+cdef Py_ssize_t add_parabola(
+    long long x, long long square, Py_ssize_t width, Py_ssize_t pieces, int[:, ::1] envelope
+) noexcept nogil
