@@ -1,0 +1,211 @@
+"""A robot on two wheels: a disc with limits to speed and acceleration, which turns towards a waypoint and drives to it.
+
+All of it is a function of the state before: no clock and nothing random. In a step of dt_s the speeds change first, by
+no more than the limits allow; then the robot goes straight along the heading it has in the middle of the step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.costmap import OCCUPIED
+from tb_planner.geometry import Geometry
+
+TURN_ON_THE_SPOT_RAD = 0.4
+"""With a waypoint farther aside than this the robot stops and turns before it drives on."""
+HEADING_TOLERANCE_RAD = 0.02
+
+_BRAKING = 0.8  # of the limit is what the robot counts on when it slows down; the rest is for steering
+_BISECTIONS = 30
+_ROUNDING = 1e-9  # in cells
+
+
+@dataclass(frozen=True)
+class Pose:
+    x_m: float
+    y_m: float
+    yaw: float
+
+    def __post_init__(self) -> None:
+        if not all(map(math.isfinite, (self.x_m, self.y_m, self.yaw))):
+            raise ValueError(f'pose ({self.x_m}, {self.y_m}, {self.yaw}) is not finite')
+
+    def then(self, other: Pose) -> Pose:
+        """The pose that is `other` as seen from here."""
+        cos, sin = math.cos(self.yaw), math.sin(self.yaw)
+        x_m = self.x_m + cos * other.x_m - sin * other.y_m
+        y_m = self.y_m + sin * other.x_m + cos * other.y_m
+        return Pose(x_m, y_m, wrapped(self.yaw + other.yaw))
+
+    def inverse(self) -> Pose:
+        cos, sin = math.cos(self.yaw), math.sin(self.yaw)
+        return Pose(-cos * self.x_m - sin * self.y_m, sin * self.x_m - cos * self.y_m, wrapped(-self.yaw))
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Where the robot is and how it moves."""
+
+    pose: Pose
+    speed_m_s: float = 0.0
+    turn_rad_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the robot can do; speeds hold in both directions."""
+
+    max_speed_m_s: float = 1.0
+    max_acceleration_m_s2: float = 2.0
+    max_turn_rad_s: float = 2.5
+    max_turn_acceleration_rad_s2: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not (math.isfinite(value) and value > 0):
+                raise ValueError(f'{name} is {value}; it is above 0')
+
+    def stopping_distance_m(self, dt_s: float) -> float:
+        """From full speed, and one step more before the brakes bite."""
+        speed = self.max_speed_m_s
+        return speed**2 / (2 * self.max_acceleration_m_s2) + speed * dt_s
+
+
+def wrapped(angle: float) -> float:
+    """The angle between -pi and pi."""
+    return math.remainder(angle, 2 * math.pi)
+
+
+def accelerated(motion: Motion, speed_m_s: float, turn_rad_s: float, limits: Limits, dt_s: float) -> Motion:
+    """Speeds as near to the commanded ones as the limits allow within a step."""
+    return Motion(
+        motion.pose,
+        _ramp(motion.speed_m_s, speed_m_s, limits.max_speed_m_s, limits.max_acceleration_m_s2 * dt_s),
+        _ramp(motion.turn_rad_s, turn_rad_s, limits.max_turn_rad_s, limits.max_turn_acceleration_rad_s2 * dt_s),
+    )
+
+
+def moved(motion: Motion, dt_s: float) -> Motion:
+    """A step on where nothing is in the way."""
+    pose, turned = motion.pose, motion.turn_rad_s * dt_s
+    heading, way_m = pose.yaw + turned / 2, motion.speed_m_s * dt_s
+    ahead = Pose(pose.x_m + way_m * math.cos(heading), pose.y_m + way_m * math.sin(heading), wrapped(pose.yaw + turned))
+    return Motion(ahead, motion.speed_m_s, motion.turn_rad_s)
+
+
+def towards(motion: Motion, waypoint: Pose, tolerance_m: float, limits: Limits, dt_s: float) -> tuple[float, float]:
+    """Speeds to command: turn to the waypoint, drive, slow down; there, stop and turn as it says."""
+    pose = motion.pose
+    dx, dy = waypoint.x_m - pose.x_m, waypoint.y_m - pose.y_m
+    distance_m = math.hypot(dx, dy)
+    if distance_m <= tolerance_m:
+        return 0.0, _turn(wrapped(waypoint.yaw - pose.yaw), limits, dt_s)
+    aside = wrapped(math.atan2(dy, dx) - pose.yaw)
+    if abs(aside) >= TURN_ON_THE_SPOT_RAD:
+        # straight on until it stands: the way it came from was free, the way around the bend may not be
+        standing = abs(motion.speed_m_s) <= limits.max_acceleration_m_s2 * dt_s
+        return 0.0, _turn(aside, limits, dt_s) if standing else 0.0
+    speed = _speed_to_stop_in(distance_m, _BRAKING * limits.max_acceleration_m_s2, dt_s)
+    ahead = 1.0 - abs(aside) / TURN_ON_THE_SPOT_RAD
+    return min(speed, limits.max_speed_m_s * ahead), _turn(aside, limits, dt_s)
+
+
+def touches(occupancy: NDArray[np.int8], x: float, y: float, radius: float) -> bool:
+    """Whether a disc touches an occupied cell; all in cells."""
+    return sweep_touches(occupancy, (x, y), (x, y), radius)
+
+
+def sweep_touches(
+    occupancy: NDArray[np.int8], start: tuple[float, float], end: tuple[float, float], radius: float
+) -> bool:
+    """Whether a disc on its straight way touches an occupied cell; exact, so that no wall is too thin to be met."""
+    (x0, y0), (x1, y1) = start, end
+    left, low = max(math.floor(min(x0, x1) - radius), 0), max(math.floor(min(y0, y1) - radius), 0)
+    right, high = math.floor(max(x0, x1) + radius) + 1, math.floor(max(y0, y1) + radius) + 1
+    rows, columns = np.nonzero(occupancy[low : max(high, 0), left : max(right, 0)] >= OCCUPIED)
+    if rows.size == 0:
+        return False
+    corner_x, corner_y = (columns + left).astype(np.float64), (rows + low).astype(np.float64)
+    squares = _squares_of_distances(corner_x, corner_y, x0, y0, x1 - x0, y1 - y0)
+    return bool(squares.min() < max(radius - _ROUNDING, _ROUNDING) ** 2)
+
+
+def way_until_contact(
+    occupancy: NDArray[np.int8], geometry: Geometry, start: Pose, end: Pose, radius_m: float
+) -> tuple[Pose, bool]:
+    """How far the disc gets on its straight way, and whether something stopped it; its centre stays on the map."""
+    a, b = geometry.to_grid(start.x_m, start.y_m), geometry.to_grid(end.x_m, end.y_m)
+    radius = radius_m / geometry.resolution_m
+
+    def free(share: float) -> bool:
+        x, y = a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+        inside = 0 <= x < geometry.width and 0 <= y < geometry.height
+        return inside and not sweep_touches(occupancy, a, (x, y), radius)
+
+    if a == b or free(1.0):
+        return end, False
+    reached, blocked = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (reached + blocked) / 2
+        reached, blocked = (middle, blocked) if free(middle) else (reached, middle)
+    x_m = start.x_m + reached * (end.x_m - start.x_m)
+    y_m = start.y_m + reached * (end.y_m - start.y_m)
+    return Pose(x_m, y_m, end.yaw), True
+
+
+def _ramp(now: float, wanted: float, limit: float, most: float) -> float:
+    wanted = min(max(wanted, -limit), limit)
+    return min(max(wanted, now - most), now + most)
+
+
+def _turn(angle: float, limits: Limits, dt_s: float) -> float:
+    if abs(angle) <= HEADING_TOLERANCE_RAD:
+        return 0.0
+    speed = _speed_to_stop_in(abs(angle), _BRAKING * limits.max_turn_acceleration_rad_s2, dt_s)
+    return math.copysign(min(speed, limits.max_turn_rad_s), angle)
+
+
+def _speed_to_stop_in(way: float, braking: float, dt_s: float) -> float:
+    """The most from which steps of slowing down end within the way."""
+    lost = braking * dt_s
+    return min(math.sqrt(lost**2 / 4 + 2 * braking * way) - lost / 2, way / dt_s)
+
+
+def _squares_of_distances(
+    left: NDArray[np.float64], low: NDArray[np.float64], x: float, y: float, dx: float, dy: float
+) -> NDArray[np.float64]:
+    """Squared distances of unit squares to the segment from (x, y) to (x + dx, y + dy)."""
+    squares = np.minimum(_from_square(left, low, x, y), _from_square(left, low, x + dx, y + dy))
+    length2 = dx * dx + dy * dy
+    if length2 == 0.0:
+        return squares
+    for corner_x, corner_y in ((left, low), (left + 1, low), (left, low + 1), (left + 1, low + 1)):
+        share = np.clip(((corner_x - x) * dx + (corner_y - y) * dy) / length2, 0.0, 1.0)
+        np.minimum(squares, (x + share * dx - corner_x) ** 2 + (y + share * dy - corner_y) ** 2, out=squares)
+    squares[_crosses(left, low, x, y, dx, dy)] = 0.0
+    return squares
+
+
+def _from_square(left: NDArray[np.float64], low: NDArray[np.float64], x: float, y: float) -> NDArray[np.float64]:
+    away_x, away_y = np.abs(left + 0.5 - x) - 0.5, np.abs(low + 0.5 - y) - 0.5
+    return np.maximum(away_x, 0.0) ** 2 + np.maximum(away_y, 0.0) ** 2
+
+
+def _crosses(
+    left: NDArray[np.float64], low: NDArray[np.float64], x: float, y: float, dx: float, dy: float
+) -> NDArray[np.bool_]:
+    """Whether the segment is inside the square for some part of its way."""
+    enters, leaves = np.zeros(left.shape), np.ones(left.shape)
+    for corner, start, way in ((left, x, dx), (low, y, dy)):
+        if way == 0.0:
+            outside = (start <= corner) | (start >= corner + 1)
+            leaves[outside] = -1.0
+            continue
+        one, other = (corner - start) / way, (corner + 1 - start) / way
+        np.maximum(enters, np.minimum(one, other), out=enters)
+        np.minimum(leaves, np.maximum(one, other), out=leaves)
+    return enters < leaves

@@ -1,0 +1,254 @@
+"""The true world: a map on which obstacles appear and vanish, by a script and at random, but never too near a robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from tb_planner.costmap import OCCUPIED
+from tb_planner.geometry import Geometry
+
+MOST_OBSTACLES = 1000
+
+_FREE = 0
+_EARLY_S = 1e-9  # 3 * 0.1 s is not before 0.3 s, whatever floating point says
+
+
+class ScriptError(ValueError):
+    """A file that cannot be read as a script of obstacles; the message names the file and what is wrong in it."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Cells with x0 <= x < x1 and y0 <= y < y1."""
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        return slice(self.y0, self.y1), slice(self.x0, self.x1)
+
+    def union(self, other: Box | None) -> Box:
+        if other is None:
+            return self
+        return Box(min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle:
+    """A rectangle along the map's axes that is there from at_s on, for for_s seconds, and again every every_s."""
+
+    x_m: float
+    y_m: float
+    """Its centre, in the map's frame."""
+    width_m: float
+    """Along the map's x axis."""
+    height_m: float
+    """Along the map's y axis."""
+    at_s: float = 0.0
+    for_s: float = math.inf
+    every_s: float = 0.0
+    """0: only once."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+                raise ValueError(f'{name} is {value!r}; it is a number')
+            if math.isinf(value) and name != 'for_s':
+                raise ValueError(f'{name} is {value}; it is finite')
+        for name in ('width_m', 'height_m', 'for_s'):
+            if getattr(self, name) <= 0:
+                raise ValueError(f'{name} is {getattr(self, name)}; it is above 0')
+        if self.at_s < 0:
+            raise ValueError(f'at_s is {self.at_s}; it is at least 0')
+        if self.every_s != 0 and self.every_s <= self.for_s:
+            raise ValueError(f'every_s is {self.every_s}; it is 0 or above for_s, which is {self.for_s}')
+
+    def is_due(self, time_s: float) -> bool:
+        since = time_s - self.at_s + _EARLY_S
+        if since < 0:
+            return False
+        return (since % self.every_s if self.every_s else since) < self.for_s
+
+    def box(self, geometry: Geometry) -> Box:
+        """The cells whose centres it covers, at least one; those outside the map are left out."""
+        x, y = geometry.to_grid(self.x_m, self.y_m)
+        spans = []
+        for centre, size_m, cells in ((x, self.width_m, geometry.width), (y, self.height_m, geometry.height)):
+            half = size_m / geometry.resolution_m / 2
+            low = min(round(centre - half), math.floor(centre))
+            high = max(round(centre + half), math.floor(centre) + 1)
+            spans.append((max(low, 0), min(high, cells)))
+        (x0, x1), (y0, y1) = spans
+        if x0 >= x1 or y0 >= y1:
+            size = f'{geometry.width} x {geometry.height} map'
+            raise ValueError(f'obstacle at ({self.x_m}, {self.y_m}) lies outside the {size}')
+        return Box(x0, y0, x1, y1)
+
+
+def read_script(path: str | Path) -> list[Obstacle]:
+    """Reads a YAML file with a list `obstacles`, whose items have the fields of Obstacle."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ScriptError(f'{path}: cannot be read: {error}') from error
+    items = content.get('obstacles') if isinstance(content, dict) else None
+    if not isinstance(items, list):
+        raise ScriptError(f"{path}: no list 'obstacles'")
+    if len(items) > MOST_OBSTACLES:
+        raise ScriptError(f'{path}: {len(items)} obstacles; {MOST_OBSTACLES} is the most')
+    return [_obstacle(item, f'{path}, obstacle {number}') for number, item in enumerate(items, start=1)]
+
+
+def _obstacle(item: Any, where: str) -> Obstacle:
+    known = {field.name for field in fields(Obstacle)}
+    if not isinstance(item, Mapping) or not set(item) <= known:
+        strange = sorted(map(str, set(item) - known)) if isinstance(item, Mapping) else [repr(item)]
+        raise ScriptError(f'{where}: {strange[0]} is not one of {", ".join(sorted(known))}')
+    try:
+        return Obstacle(**item)
+    except (TypeError, ValueError) as error:
+        raise ScriptError(f'{where}: {error}') from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomChange:
+    """The 2014 paper's changes, in time instead of moves.
+
+    Every period_s, rate/2 % of the originally free cells are blocked and, with open_walls, rate/2 % of the originally
+    blocked ones freed: always drawn afresh from the original map. With a size the cells come in squares of that side,
+    so many that they make up the rate if they do not overlap.
+    """
+
+    rate: float = 1.0
+    period_s: float = 1.0
+    size_m: float = 0.0
+    open_walls: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate <= 100:
+            raise ValueError(f'rate is {self.rate}; it is a percentage, 0 to 100')
+        if not (math.isfinite(self.period_s) and self.period_s > 0):
+            raise ValueError(f'period_s is {self.period_s}; it is above 0')
+        if not (math.isfinite(self.size_m) and self.size_m >= 0):
+            raise ValueError(f'size_m is {self.size_m}; it is at least 0')
+
+
+@dataclass(frozen=True)
+class KeepClear:
+    """A disc, in metres of the map's frame, where no obstacle appears."""
+
+    x_m: float
+    y_m: float
+    radius_m: float
+
+
+class Terrain:
+    """The true occupancy, int8 [y, x], now."""
+
+    def __init__(
+        self,
+        occupancy: NDArray[np.int8],
+        geometry: Geometry,
+        *,
+        script: Sequence[Obstacle] = (),
+        change: RandomChange | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.geometry = geometry
+        self.occupancy = np.array(occupancy, np.int8, order='C')
+        self._script = [(obstacle, obstacle.box(geometry)) for obstacle in script]
+        self._standing: set[int] = set()
+        self._beneath = self.occupancy.copy() if script else self.occupancy  # without the script's obstacles
+        self._change = change
+        self._changes = 0
+        self._random = np.random.default_rng(seed)
+        if change is not None:
+            self._original = self.occupancy.copy()
+            blocked = self._original >= OCCUPIED
+            self._free, self._blocked = np.flatnonzero(self._original == _FREE), np.flatnonzero(blocked)
+            side = max(1, round(change.size_m / geometry.resolution_m))
+            self._square = np.arange(side) - side // 2
+            self._to_block, self._to_free = (
+                round(len(cells) * change.rate / 200 / side**2) for cells in (self._free, self._blocked)
+            )
+
+    def advance(self, time_s: float, script_time_s: float, clear: Sequence[KeepClear]) -> Box | None:
+        """Lets happen what is due; the cells within which something may have changed, or None."""
+        touched = self._change_at_random(time_s, clear)
+        for number, (obstacle, box) in enumerate(self._script):
+            due, stands = obstacle.is_due(script_time_s), number in self._standing
+            if due and not stands and not any(self._is_near(box, disc) for disc in clear):
+                self._standing.add(number)
+                self.occupancy[box.slices] = OCCUPIED
+                touched = box.union(touched)
+            elif stands and not due:
+                self._standing.remove(number)
+                self.occupancy[box.slices] = self._beneath[box.slices]
+                self._raise_standing()
+                touched = box.union(touched)
+        return touched
+
+    def _change_at_random(self, time_s: float, clear: Sequence[KeepClear]) -> Box | None:
+        change = self._change
+        if change is None or time_s + _EARLY_S < (self._changes + 1) * change.period_s:
+            return None
+        self._changes += 1
+        drawn = self._original.copy()
+        self._draw_squares(drawn, self._free, self._to_block, OCCUPIED)
+        if change.open_walls:
+            self._draw_squares(drawn, self._blocked, self._to_free, _FREE)
+        for disc in clear:
+            self._leave_as_it_is(drawn, disc)
+        self._beneath[...] = drawn
+        if self._beneath is not self.occupancy:
+            self.occupancy[...] = drawn
+            self._raise_standing()
+        return Box(0, 0, self.geometry.width, self.geometry.height)
+
+    def _draw_squares(self, drawn: NDArray[np.int8], cells: NDArray[np.intp], count: int, value: int) -> None:
+        """Sets squares around `count` of the cells, but only where the original map is as it is in these cells."""
+        centres = self._random.choice(cells, count, replace=False, shuffle=False)
+        if self._square.size == 1:
+            drawn.reshape(-1)[centres] = value
+            return
+        y, x = np.divmod(centres, self.geometry.width)
+        rows = np.clip(y[:, None, None] + self._square[:, None], 0, self.geometry.height - 1)
+        columns = np.clip(x[:, None, None] + self._square, 0, self.geometry.width - 1)
+        places = (rows * self.geometry.width + columns).reshape(-1)
+        original = self._original.reshape(-1)[places]
+        fits = original == _FREE if value == OCCUPIED else original >= OCCUPIED
+        drawn.reshape(-1)[places[fits]] = value
+
+    def _raise_standing(self) -> None:
+        for number in self._standing:
+            self.occupancy[self._script[number][1].slices] = OCCUPIED
+
+    def _leave_as_it_is(self, drawn: NDArray[np.int8], disc: KeepClear) -> None:
+        x, y = self.geometry.to_grid(disc.x_m, disc.y_m)
+        reach = disc.radius_m / self.geometry.resolution_m
+        box = Box(
+            min(max(math.floor(x - reach), 0), self.geometry.width),
+            min(max(math.floor(y - reach), 0), self.geometry.height),
+            min(max(math.ceil(x + reach), 0), self.geometry.width),
+            min(max(math.ceil(y + reach), 0), self.geometry.height),
+        )
+        away_x = np.maximum(np.abs(np.arange(box.x0, box.x1) + 0.5 - x) - 0.5, 0.0)
+        away_y = np.maximum(np.abs(np.arange(box.y0, box.y1) + 0.5 - y) - 0.5, 0.0)
+        near = away_x**2 + away_y[:, None] ** 2 < reach**2
+        drawn[box.slices][near] = self._beneath[box.slices][near]
+
+    def _is_near(self, box: Box, disc: KeepClear) -> bool:
+        x, y = self.geometry.to_grid(disc.x_m, disc.y_m)
+        away_x, away_y = max(box.x0 - x, x - box.x1, 0.0), max(box.y0 - y, y - box.y1, 0.0)
+        return math.hypot(away_x, away_y) < disc.radius_m / self.geometry.resolution_m

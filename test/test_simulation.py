@@ -1,0 +1,580 @@
+"""The simulator without ROS: the robot keeps its limits, walls hold, worlds change as they should, runs repeat."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tb_planner.geometry import Geometry
+from tb_planner.simulation import Limits, Obstacle, Pose, RandomChange, ScriptError, Settings, Simulation, read_script
+from tb_planner.simulation.robot import sweep_touches
+
+RESOLUTION_M = 0.05
+RADIUS_M = 0.15
+
+
+def hall(width=200, height=200):
+    """An empty hall with walls one cell thick."""
+    occupancy = np.zeros((height, width), np.int8)
+    occupancy[[0, -1]] = occupancy[:, [0, -1]] = 100
+    return occupancy
+
+
+def simulation(occupancy=None, start=(2.0, 5.0, 0.0), script=(), origin=(0.0, 0.0, 0.0), **settings):
+    occupancy = hall() if occupancy is None else occupancy
+    height, width = occupancy.shape
+    geometry = Geometry(width, height, RESOLUTION_M, origin)
+    settings = Settings(robot_radius_m=RADIUS_M, **settings)
+    return Simulation(occupancy, geometry, Pose(*start), settings, script)
+
+
+def run(sim, seconds):
+    """Yields after every step."""
+    for _ in range(round(seconds / sim.settings.dt_s)):
+        sim.step()
+        yield
+
+
+def run_through(sim, seconds):
+    for _ in run(sim, seconds):
+        pass
+
+
+def distance_to_obstacles(sim):
+    """From the robot's centre to the nearest occupied cell, computed by plain means."""
+    x, y = sim.geometry.to_grid(sim.pose.x_m, sim.pose.y_m)
+    rows, columns = np.nonzero(sim.terrain.occupancy == 100)
+    nearest_x, nearest_y = np.clip(x, columns, columns + 1), np.clip(y, rows, rows + 1)
+    return np.hypot(nearest_x - x, nearest_y - y).min() * sim.geometry.resolution_m
+
+
+def test_speed_and_acceleration_limits_are_kept_whatever_is_commanded():
+    limits = Limits(max_speed_m_s=0.8, max_acceleration_m_s2=1.5, max_turn_rad_s=2.0, max_turn_acceleration_rad_s2=6.0)
+    sim = simulation(hall(1000, 1000), limits=limits, start=(25.0, 25.0, 0.0))
+    random = np.random.default_rng(0)
+    speeds, turns = [0.0], [0.0]
+    for number, _ in enumerate(run(sim, 30.0)):
+        if number % 40 == 0:
+            sim.command(*random.normal(0.0, 5.0, 2))
+        speeds.append(sim.motion.speed_m_s)
+        turns.append(sim.motion.turn_rad_s)
+    dt_s = sim.settings.dt_s
+    assert max(np.abs(speeds)) == 0.8
+    assert max(np.abs(turns)) == 2.0
+    assert max(np.abs(np.diff(turns))) <= 6.0 * dt_s + 1e-12
+    assert max(np.abs(np.diff(speeds))) <= 1.5 * dt_s + 1e-12
+    assert sim.collisions == 0
+
+
+def test_a_commanded_arc_ends_where_the_circle_says():
+    sim = simulation(start=(5.0, 5.0, 0.0), limits=Limits(max_acceleration_m_s2=1e3, max_turn_acceleration_rad_s2=1e3))
+    for _ in run(sim, 2.0):
+        sim.command(0.5, 1.0)
+    radius_m, angle = 0.5, 2.0
+    assert sim.pose.x_m == pytest.approx(5.0 + radius_m * math.sin(angle), abs=0.02)
+    assert sim.pose.y_m == pytest.approx(5.0 + radius_m * (1 - math.cos(angle)), abs=0.02)
+    assert sim.pose.yaw == pytest.approx(angle, abs=0.03)
+
+
+def test_the_robot_stops_when_commands_cease():
+    sim = simulation(command_timeout_s=0.5)
+    sim.command(1.0, 0.0)
+    run_through(sim, 0.4)
+    assert sim.motion.speed_m_s > 0
+    run_through(sim, 1.5)
+    assert sim.motion.speed_m_s == 0
+    stood_at = sim.pose
+    run_through(sim, 0.5)
+    assert sim.pose == stood_at
+
+
+def test_the_robot_stops_at_a_wall_and_counts_one_collision_however_long_it_pushes():
+    sim = simulation(start=(8.5, 5.0, 0.0))
+    for _ in run(sim, 5.0):
+        sim.command(1.0, 0.0)
+    assert sim.collisions == 1
+    assert sim.motion.speed_m_s == 0
+    assert distance_to_obstacles(sim) == pytest.approx(RADIUS_M, abs=1e-6)
+
+
+def test_driving_off_and_into_the_wall_again_is_a_second_collision():
+    sim = simulation(start=(9.5, 5.0, 0.0))
+    for speed, seconds in ((1.0, 1.0), (-1.0, 1.0), (1.0, 2.0)):
+        for _ in run(sim, seconds):
+            sim.command(speed, 0.0)
+    assert sim.collisions == 2
+
+
+def test_the_robot_cannot_leave_the_map():
+    sim = simulation(np.zeros((100, 100), np.int8), start=(4.0, 2.5, 0.0))
+    for _ in run(sim, 4.0):
+        sim.command(1.0, 0.0)
+    assert sim.collisions == 1
+    assert sim.geometry.contains(sim.geometry.cell_at(sim.pose.x_m, sim.pose.y_m))
+
+
+@given(
+    dt_s=st.sampled_from([0.02, 0.1, 1.0]),
+    speed=st.sampled_from([0.5, 3.0, 50.0]),
+    yaw=st.floats(-math.pi, math.pi),
+    diagonal=st.booleans(),
+    radius_m=st.sampled_from([0.01, 0.15]),
+)
+def test_no_wall_is_too_thin_at_any_step_and_speed(dt_s, speed, yaw, diagonal, radius_m):
+    """One cell thick, also where its cells touch only by their corners."""
+    occupancy = np.zeros((80, 80), np.int8)
+    index = np.arange(20, 61)
+    if diagonal:  # a diamond
+        for x, y in ((index[:21], 40 - np.arange(21)), (index[20:], 20 + np.arange(21))):
+            occupancy[y, x] = occupancy[80 - y, x] = 100
+    else:
+        occupancy[20, 20:61] = occupancy[60, 20:61] = occupancy[20:61, 20] = occupancy[20:61, 60] = 100
+    limits = Limits(max_speed_m_s=speed, max_acceleration_m_s2=1e4)
+    settings = Settings(robot_radius_m=radius_m, limits=limits, dt_s=dt_s, command_timeout_s=10.0)
+    sim = Simulation(occupancy, Geometry(80, 80, RESOLUTION_M), Pose(2.02, 2.02, yaw), settings)
+    sim.command(speed, 0.3)
+    for _ in range(min(round(4.0 / (speed * dt_s)) + 5, 120)):
+        sim.step()
+        x, y = sim.geometry.to_grid(sim.pose.x_m, sim.pose.y_m)
+        inside = abs(x - 40.5) + abs(y - 40.5) < 21 if diagonal else 21 <= x <= 60 and 21 <= y <= 60
+        assert inside
+        assert distance_to_obstacles(sim) > radius_m - 1e-6
+
+
+def test_the_disc_in_its_sweep_touches_what_a_fine_walk_of_points_touches():
+    """Against a disc that is put down at a thousand places on the way."""
+    random = np.random.default_rng(1)
+    occupancy = np.where(random.random((30, 30)) < 0.05, 100, 0).astype(np.int8)
+    rows, columns = np.nonzero(occupancy)
+    met = 0
+    for _ in range(300):
+        a, b = random.uniform(5, 25, 2), random.uniform(5, 25, 2)
+        b = a + (b - a) * random.uniform(0, 0.4)
+        radius = random.uniform(0.05, 2.5)
+        points = a + np.linspace(0, 1, 1000)[:, None] * (b - a)
+        dx = np.maximum(np.abs(points[:, :1] - columns - 0.5) - 0.5, 0)
+        dy = np.maximum(np.abs(points[:, 1:] - rows - 0.5) - 0.5, 0)
+        nearest = np.hypot(dx, dy).min()
+        if abs(nearest - radius) > 0.01:
+            assert sweep_touches(occupancy, tuple(a), tuple(b), radius) == (nearest < radius)
+            met += nearest < radius
+    assert 50 < met < 250
+
+
+@pytest.mark.parametrize('yaw', [0.0, 1.0, 3.0, -2.0])
+@pytest.mark.parametrize('dt_s', [0.005, 0.02, 0.1])
+def test_the_robot_turns_drives_and_stops_at_its_waypoint(yaw, dt_s):
+    sim = simulation(start=(3.0, 3.0, yaw), dt_s=dt_s, waypoint_timeout_s=0.0)
+    waypoint = Pose(6.0, 5.0, -1.0)
+    sim.drive_to(waypoint)
+    farthest_aside = 0.0
+    along = math.atan2(2.0, 3.0)
+    for _ in run(sim, 10.0):
+        dx, dy = sim.pose.x_m - 3.0, sim.pose.y_m - 3.0
+        farthest_aside = max(farthest_aside, abs(dy * math.cos(along) - dx * math.sin(along)))
+    assert math.hypot(sim.pose.x_m - 6.0, sim.pose.y_m - 5.0) <= sim.settings.waypoint_tolerance_m
+    assert sim.pose.yaw == pytest.approx(-1.0, abs=0.05)
+    assert sim.motion.speed_m_s == 0
+    assert sim.motion.turn_rad_s == 0
+    assert farthest_aside < 0.1
+
+
+def test_the_robot_brakes_without_turning_when_its_waypoint_is_suddenly_its_own_position():
+    sim = simulation(start=(3.0, 3.0, 0.0))
+    sim.drive_to(Pose(8.0, 3.0, 0.0))
+    run_through(sim, 1.5)
+    assert sim.motion.speed_m_s == 1.0
+    told = sim.pose
+    for _ in run(sim, 1.0):
+        told = told if sim.motion.speed_m_s > 0.1 else sim.pose
+        sim.drive_to(told)
+        assert abs(sim.pose.yaw) < 0.05
+    assert sim.motion.speed_m_s == 0
+    assert sim.pose.x_m - 4.0 < 1.0
+
+
+def test_the_robot_stops_when_waypoints_cease():
+    sim = simulation(waypoint_timeout_s=1.0)
+    sim.drive_to(Pose(9.0, 5.0, 0.0))
+    run_through(sim, 3.0)
+    assert sim.motion.speed_m_s == 0
+    assert sim.pose.x_m < 4.0
+
+
+def wild_run(seed):
+    """A run with everything in it; its states as bytes."""
+    sim = simulation(
+        world='changing',
+        change=RandomChange(rate=4.0, period_s=0.4, size_m=0.2),
+        seed=seed,
+        script=[Obstacle(x_m=6.0, y_m=6.0, width_m=1.0, height_m=1.0, at_s=1.0, for_s=2.0)],
+    )
+    states = []
+    for number, _ in enumerate(run(sim, 6.0)):
+        if number % 50 == 0:
+            sim.drive_to(Pose(2.0 + number / 50, 5.0, 0.0))
+        states += [np.array([*astuple(sim.pose), sim.motion.speed_m_s]), np.array(astuple(sim.noisy_pose(0.1, 0.1)))]
+        states.append(sim.terrain.occupancy)
+    return b''.join(state.tobytes() for state in states)
+
+
+def test_the_same_inputs_and_seed_give_the_same_states_byte_for_byte():
+    assert wild_run(3) == wild_run(3)
+    assert wild_run(3) != wild_run(4)
+
+
+def test_a_static_world_stays_as_it_is():
+    script = [Obstacle(x_m=5.0, y_m=5.0, width_m=1.0, height_m=1.0)]
+    sim = simulation(script=script, change=RandomChange(rate=50.0, period_s=0.1))
+    first = sim.map_news()
+    assert first.changed is None
+    run_through(sim, 2.0)
+    assert sim.map_news() is None
+    np.testing.assert_array_equal(sim.terrain.occupancy, hall())
+
+
+@pytest.mark.parametrize('size_m', [0.0, 0.25])
+def test_a_changing_world_draws_the_papers_share_of_cells_afresh_from_the_original_map(size_m):
+    random = np.random.default_rng(0)
+    occupancy = np.kron(np.where(random.random((10, 10)) < 0.3, 100, 0), np.ones((20, 20))).astype(np.int8)
+    occupancy[60:140, 10:90] = 0
+    rate = 4.0
+    sim = simulation(occupancy, world='changing', change=RandomChange(rate=rate, period_s=0.5, size_m=size_m))
+    seen = []
+    for _ in run(sim, 5.0):
+        if sim.map_has_changed:
+            seen.append((sim.time_s, sim.map_news().occupancy))
+    assert [time_s for time_s, _ in seen] == pytest.approx([0.5 * number for number in range(1, 11)])
+    for _, now in seen:
+        appeared, vanished = (now == 100) & (occupancy == 0), (now == 0) & (occupancy == 100)
+        assert set(np.unique(now)) == {0, 100}
+        # single cells: all but those near the robot; squares overlap, and reach over edges
+        low = 0.8 if size_m == 0 else 0.5
+        for changed, of in ((appeared, occupancy == 0), (vanished, occupancy == 100)):
+            share = changed.sum() / of.sum()
+            assert low * rate / 200 <= share <= rate / 200 + 1e-4
+    assert all((a[1] != b[1]).any() for a, b in pairwise(seen))
+
+
+def test_walls_stay_closed_if_so_asked():
+    sim = simulation(world='changing', change=RandomChange(rate=20.0, period_s=0.1, open_walls=False))
+    for _ in run(sim, 2.0):
+        assert (sim.terrain.occupancy[hall() == 100] == 100).all()
+
+
+def test_nothing_appears_near_the_robot_or_its_goal():
+    change = RandomChange(rate=30.0, period_s=0.1, size_m=0.3, open_walls=False)
+    script = [Obstacle(x_m=x, y_m=5.0, width_m=0.3, height_m=0.3, at_s=1.0) for x in np.arange(1.0, 9.0, 0.5)]
+    sim = simulation(world='changing', change=change, script=script, keep_clear_m=1.0, goal_clear_m=0.7)
+    goal = Pose(7.0, 7.0, 0.0)
+    sim.set_goal(goal)
+    before = sim.terrain.occupancy.copy()
+    centres = (np.indices(before.shape)[::-1].reshape(2, -1).T + 0.5) * RESOLUTION_M
+    appeared = 0
+    for number, _ in enumerate(run(sim, 10.0)):
+        sim.drive_to(Pose(2.5 + number % 7 * 0.1, 5.0, 0.0))
+        new = ((sim.terrain.occupancy == 100) & (before != 100)).reshape(-1)
+        appeared += new.sum()
+        to_robot = np.hypot(*(centres[new] - (sim.pose.x_m, sim.pose.y_m)).T)
+        to_goal = np.hypot(*(centres[new] - (goal.x_m, goal.y_m)).T)
+        # the pose is that of the step's end: the robot may have come nearer by a step
+        assert to_robot.min(initial=9.0) > RADIUS_M + 1.0 - 0.03
+        assert to_goal.min(initial=9.0) > 0.7
+        before = sim.terrain.occupancy.copy()
+    assert appeared > 10_000
+    assert (before[98:102, 130:140] == 100).any()
+
+
+def test_the_robot_can_always_stop_before_what_appears():
+    """However small keep_clear_m is: the way the robot needs to stop counts."""
+    limits = Limits(max_speed_m_s=2.0, max_acceleration_m_s2=2.0)
+    script = [Obstacle(x_m=x, y_m=5.0, width_m=0.1, height_m=3.0, at_s=t) for t, x in enumerate(np.arange(4.0, 9, 0.3))]
+    sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script, limits=limits, keep_clear_m=0.0)
+    standing = 0
+    for _ in run(sim, 20.0):
+        ahead = sim.scan(np.linspace(-0.2, 0.2, 9), 9.0).min()
+        needed = sim.motion.speed_m_s**2 / (2 * 2.0) + RADIUS_M + 0.1
+        sim.command(2.0 if ahead > needed else 0.0, 0.0)
+        standing += sim.motion.speed_m_s == 0
+    assert sim.collisions == 0
+    assert standing > 100
+
+
+def test_scripted_obstacles_come_and_go_at_their_times():
+    once = Obstacle(x_m=6.0, y_m=6.0, width_m=0.4, height_m=0.2, at_s=1.0, for_s=0.5)
+    again = Obstacle(x_m=8.0, y_m=2.0, width_m=0.2, height_m=0.2, at_s=0.5, for_s=0.5, every_s=1.0)
+    always = Obstacle(x_m=3.0, y_m=8.0, width_m=0.2, height_m=0.2)
+    sim = simulation(world='changing', change=RandomChange(rate=0.0), script=[once, again, always])
+    assert sim.terrain.occupancy[158:162, 58:62].all()
+    for _ in run(sim, 3.0):
+        time = round(sim.time_s, 6)
+        window = sim.terrain.occupancy[116:124, 114:126]
+        expected = np.zeros_like(window)
+        expected[2:6, 2:10] = 100 if 1.0 <= time < 1.5 else 0
+        np.testing.assert_array_equal(window, expected)
+        there = 0.5 <= time < 1.0 or 1.5 <= time < 2.0 or 2.5 <= time < 3.0
+        assert bool(sim.terrain.occupancy[40, 160]) == there
+    assert sim.terrain.occupancy[160, 60] == 100
+
+
+def test_an_obstacle_that_goes_leaves_what_was_beneath_and_what_overlaps_it():
+    walls = hall()
+    walls[100, 100:120] = 100
+    goes = Obstacle(x_m=5.5, y_m=5.0, width_m=1.0, height_m=1.0, at_s=0.1, for_s=0.5)
+    stays = Obstacle(x_m=6.0, y_m=5.0, width_m=1.0, height_m=0.5, at_s=0.2)
+    sim = simulation(
+        walls, start=(2.0, 2.0, 0.0), world='changing', change=RandomChange(rate=0.0), script=[goes, stays]
+    )
+    run_through(sim, 1.0)
+    expected = walls.copy()
+    expected[95:105, 110:130] = 100
+    np.testing.assert_array_equal(sim.terrain.occupancy, expected)
+
+
+def test_an_obstacle_waits_until_the_robot_is_out_of_its_way():
+    script = [Obstacle(x_m=2.0, y_m=5.0, width_m=0.5, height_m=0.5, at_s=0.5)]
+    sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script)
+    run_through(sim, 1.0)
+    assert sim.terrain.occupancy[100, 40] == 0
+    sim.drive_to(Pose(5.0, 5.0, 0.0))
+    run_through(sim, 3.0)
+    assert sim.terrain.occupancy[100, 40] == 100
+    assert sim.collisions == 0
+
+
+def test_the_script_can_wait_for_the_first_goal():
+    script = [Obstacle(x_m=6.0, y_m=6.0, width_m=0.4, height_m=0.4, at_s=0.5)]
+    sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script, script_from_goal=True)
+    run_through(sim, 2.0)
+    sim.set_goal(Pose(8.0, 8.0, 0.0))
+    run_through(sim, 0.4)
+    sim.set_goal(Pose(8.0, 7.0, 0.0))
+    assert sim.terrain.occupancy[120, 120] == 0
+    run_through(sim, 0.2)
+    assert sim.terrain.occupancy[120, 120] == 100
+
+
+def test_an_unknown_world_is_revealed_by_line_of_sight():
+    walls = hall()
+    walls[20:180, 100] = 100
+    sim = simulation(walls, world='unknown', sensor_radius_m=4.0)
+    known = sim.map_news().occupancy
+    inside = np.hypot(*(np.indices(known.shape)[::-1] + 0.5 - np.array([40.0, 100.0])[:, None, None])) < 79
+    inside[:, 100:] = False
+    assert (known[inside & (walls == 0)] == 0).all()
+    assert (known[90:110, 100] == 100).all()
+    assert (known[:, 101:] == -1).all()
+    seen = known >= 0
+    np.testing.assert_array_equal(known[seen], walls[seen])
+
+
+def test_without_line_of_sight_all_within_the_radius_is_revealed():
+    walls = hall()
+    walls[20:180, 100] = 100
+    sim = simulation(walls, start=(4.0, 5.0, 0.0), world='unknown', sensor_radius_m=2.0, line_of_sight=False)
+    known = sim.map_news().occupancy
+    distances = np.hypot(*(np.indices(known.shape)[::-1] + 0.5 - np.array([80.0, 100.0])[:, None, None]))
+    np.testing.assert_array_equal(known, np.where(distances <= 40, walls, -1))
+
+
+def test_what_was_seen_stays_known_and_news_covers_all_that_is_new():
+    sim = simulation(world='unknown', sensor_radius_m=1.0, waypoint_timeout_s=0.0)
+    told = sim.map_news().occupancy
+    sim.drive_to(Pose(6.0, 5.0, 0.0))
+    patches = 0
+    for _ in run(sim, 5.0):
+        news = sim.map_news()
+        if news is not None:
+            patches += 1
+            told[news.changed.slices] = news.occupancy[news.changed.slices]
+            np.testing.assert_array_equal(told, news.occupancy)
+    assert patches > 10
+    assert told[100, 40] == told[100, 120] == 0
+    assert told[100, 160] == -1
+
+
+def test_an_obstacle_in_an_unknown_world_is_known_once_it_is_seen():
+    script = [Obstacle(x_m=8.0, y_m=5.0, width_m=0.5, height_m=0.5)]
+    sim = simulation(world='unknown', sensor_radius_m=3.0, script=script)
+    assert sim.map_news().occupancy[100, 155] == -1
+    sim.drive_to(Pose(6.0, 5.0, 0.0))
+    run_through(sim, 3.0)
+    assert sim.map_news().occupancy[100, 155] == 100
+
+
+@pytest.mark.parametrize('origin', [(0.0, 0.0, 0.0), (-3.0, 2.0, 0.7)])
+@pytest.mark.parametrize('jitter', [0.0, 0.4])
+def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitter):
+    place = Geometry(200, 200, RESOLUTION_M, origin)
+    walls = hall()
+    walls[40:60, 40:60] = 100
+    start, end = (Pose(*place.to_world(x, 100.0), 0.0) for x in (60.0, 120.0))
+    sim = simulation(
+        walls,
+        astuple(start),
+        origin=origin,
+        world='unknown',
+        sensor_radius_m=1.5,
+        growing_map=True,
+        map_jitter=jitter,
+    )
+    sim.drive_to(end)
+    sizes = set()
+    for _ in run(sim, 6.0):
+        news = sim.map_news()
+        if news is None:
+            continue
+        geometry = news.geometry
+        sizes.add((geometry.width, geometry.height))
+        assert news.occupancy.shape == (geometry.height, geometry.width)
+        x, y = (round(value - 0.5) for value in place.to_grid(*geometry.centre_of((0, 0))))
+        true = walls[y : y + geometry.height, x : x + geometry.width]
+        seen = news.occupancy >= 0
+        np.testing.assert_array_equal(news.occupancy[seen], true[seen])
+        off = np.array(place.to_grid(*geometry.to_world(0.0, 0.0))) - (x, y)
+        assert np.abs(off).max() <= jitter + 1e-9
+        for edge in (seen[0], seen[-1], seen[:, 0], seen[:, -1]):
+            assert edge.any()
+    assert len(sizes) > 10
+
+
+def test_a_late_joiner_is_told_the_whole_map_where_it_was_last_said_to_be():
+    sim = simulation(world='unknown', sensor_radius_m=1.0, growing_map=True, map_jitter=0.5)
+    news = sim.map_news()
+    whole = sim.whole_map()
+    assert whole.geometry == news.geometry
+    assert whole.changed is None
+    np.testing.assert_array_equal(whole.occupancy, news.occupancy)
+
+
+def test_a_scan_meets_the_walls_where_they_are():
+    walls = hall()
+    walls[:, 150] = 100
+    sim = simulation(walls, start=(3.0, 5.0, math.pi / 2))
+    ranges = sim.scan(np.array([0.0, math.pi / 2, math.pi, -math.pi / 2, -math.pi / 4]), 20.0)
+    expected = [9.95 - 5.0, 3.0 - 0.05, 5.0 - 0.05, 7.5 - 3.0, 4.5 * math.sqrt(2)]
+    assert ranges == pytest.approx(expected, abs=1e-6)
+    assert sim.scan(np.array([0.0]), 2.0) == math.inf
+
+
+@given(seed=st.integers(0, 10_000))
+def test_a_scan_agrees_with_a_fine_walk_along_each_ray(seed):
+    random = np.random.default_rng(seed)
+    occupancy = np.where(random.random((60, 60)) < 0.03, 100, 0).astype(np.int8)
+    occupancy[24:36, 24:36] = 0
+    origin = (1.0, -2.0, float(random.uniform(-3, 3)))
+    start = Geometry(60, 60, RESOLUTION_M, origin).to_world(*random.uniform(29, 31, 2))
+    sim = simulation(occupancy, start=(*start, float(random.uniform(-3, 3))), origin=origin)
+    angles = np.linspace(-3.0, 3.0, 20)
+    walk = np.arange(0.0, 1.2, 0.0005)
+    for angle, measured in zip(angles, sim.scan(angles, 1.2)):
+        heading = sim.pose.yaw + angle
+        points = np.stack([sim.pose.x_m + walk * math.cos(heading), sim.pose.y_m + walk * math.sin(heading)], axis=1)
+        x, y = np.floor(sim.geometry.to_grid_array(points)).astype(int).T
+        met = np.flatnonzero(occupancy[y, x] == 100)
+        expected = walk[met[0]] if met.size else math.inf
+        # a walk of points can step over a corner that the ray cuts, but never meet one that it does not
+        assert measured <= expected + 1e-9
+        if math.isfinite(measured) and measured < expected - 0.001:
+            corner = np.array([math.cos(heading), math.sin(heading)]) * (measured + 0.00025)
+            cx, cy = sim.geometry.to_grid(sim.pose.x_m + corner[0], sim.pose.y_m + corner[1])
+            assert min(abs(cx - round(cx)), abs(cy - round(cy))) < 0.02
+
+
+def test_putting_the_robot_elsewhere_moves_odometry_s_origin_and_not_odometry():
+    sim = simulation()
+    assert astuple(sim.odometry) == pytest.approx((0.0, 0.0, 0.0))
+    sim.drive_to(Pose(4.0, 5.0, 0.0))
+    run_through(sim, 1.0)
+    odometry = sim.odometry
+    assert odometry.x_m > 0.2
+    sim.place(Pose(7.0, 3.0, 2.0))
+    assert astuple(sim.odometry) == pytest.approx(astuple(odometry))
+    assert astuple(sim.map_to_odom.then(sim.odometry)) == pytest.approx((7.0, 3.0, 2.0))
+    run_through(sim, 1.0)
+    assert astuple(sim.pose) == (7.0, 3.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ('pose', 'reason'),
+    [((0.1, 5.0, 0.0), 'radius, 0.15 m'), ((-4.0, 5.0, 0.0), 'outside the 200 x 200 map')],
+)
+def test_the_robot_cannot_be_put_into_a_wall_or_off_the_map(pose, reason):
+    sim = simulation()
+    with pytest.raises(ValueError, match=reason):
+        sim.place(Pose(*pose))
+    assert astuple(sim.pose) == (2.0, 5.0, 0.0)
+    with pytest.raises(ValueError, match=reason):
+        simulation(start=pose)
+
+
+def test_noise_of_the_pose_has_the_size_asked_for():
+    sim = simulation()
+    noise = np.array([astuple(sim.noisy_pose(0.1, 0.02)) for _ in range(2000)]) - (2.0, 5.0, 0.0)
+    assert noise.std(axis=0) == pytest.approx([0.1, 0.1, 0.02], rel=0.1)
+    assert astuple(sim.noisy_pose(0.0, 0.0)) == (2.0, 5.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ('bad', 'reason'),
+    [
+        ({'world': 'flat'}, "world is 'flat'; it is one of static, changing, unknown"),
+        ({'dt_s': 0.0}, 'dt_s is 0.0; it is above 0'),
+        ({'keep_clear_m': -1.0}, 'keep_clear_m is -1.0; it is at least 0'),
+        ({'growing_map': True}, 'growing_map is for an unknown world; this one is static'),
+        ({'map_jitter': 0.7}, 'map_jitter is 0.7; it is 0 to 0.5'),
+        ({'sensor_radius_m': math.nan}, 'sensor_radius_m is nan; it is above 0'),
+    ],
+)
+def test_bad_settings_are_refused_with_value_and_limit(bad, reason):
+    with pytest.raises(ValueError, match=reason):
+        Settings(**bad)
+
+
+def test_a_command_that_is_no_number_is_refused():
+    sim = simulation()
+    with pytest.raises(ValueError, match=r'speeds nan m/s, 0\.0 rad/s are not finite'):
+        sim.command(math.nan, 0.0)
+
+
+def test_a_script_is_read_from_yaml(tmp_path):
+    path = tmp_path / 'script.yaml'
+    path.write_text(
+        'obstacles:\n- {at_s: 2, for_s: 3.5, x_m: 1.0, y_m: 2.0, width_m: 0.5, height_m: 1}\n'
+        '- {x_m: 1.0, y_m: 2.0, width_m: 0.5, height_m: 1}\n'
+    )
+    first, second = read_script(path)
+    assert first == Obstacle(at_s=2, for_s=3.5, x_m=1.0, y_m=2.0, width_m=0.5, height_m=1)
+    assert second.for_s == math.inf
+
+
+@pytest.mark.parametrize(
+    ('text', 'reason'),
+    [
+        ('', "no list 'obstacles'"),
+        ('obstacles: [', 'cannot be read'),
+        ('obstacles: [3]', 'obstacle 1: 3 is not one of'),
+        ('obstacles: [{x_m: 1, y_m: 1, width_m: 1, height_m: 1, colour: red}]', 'colour is not one of'),
+        ('obstacles: [{x_m: 1, y_m: 1, width_m: 1}]', 'height_m'),
+        ('obstacles: [{x_m: 1, y_m: 1, width_m: -1, height_m: 1}]', 'width_m is -1; it is above 0'),
+        ('obstacles: [{x_m: one, y_m: 1, width_m: 1, height_m: 1}]', "x_m is 'one'; it is a number"),
+        ('obstacles: [{x_m: 1, y_m: 1, width_m: 1, height_m: 1, for_s: 2, every_s: 1}]', 'every_s is 1; it is 0 or'),
+    ],
+)
+def test_a_bad_script_is_refused_with_file_place_and_reason(tmp_path, text, reason):
+    path = tmp_path / 'script.yaml'
+    path.write_text(text)
+    with pytest.raises(ScriptError, match=reason) as error:
+        read_script(path)
+    assert str(path) in str(error.value)
+
+
+def test_an_obstacle_outside_the_map_is_refused():
+    with pytest.raises(ValueError, match=r'obstacle at \(50.0, 5.0\) lies outside the 200 x 200 map'):
+        simulation(world='changing', script=[Obstacle(x_m=50.0, y_m=5.0, width_m=1.0, height_m=1.0)])
