@@ -1,0 +1,177 @@
+"""Nodes as processes of one machine, on a ROS domain that nobody else uses, and ended whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+LOOPBACK = Path(__file__).with_name('loopback.xml')
+
+DOMAINS = range(1, 101)
+"""Those whose ports the system gives to nobody else."""
+CLAIMS = 22300
+"""A domain is claimed by holding the port at this place after it, so that two runs never take the same one."""
+
+_LEFT_OUT = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_DISCOVERY_SERVER', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
+
+
+class NoFreeDomain(RuntimeError):
+    """Every ROS domain of this machine is in use."""
+
+
+class Domain:
+    """A ROS domain that no other participant on this machine is in, held until close()."""
+
+    def __init__(self) -> None:
+        for number in random.SystemRandom().sample(DOMAINS, len(DOMAINS)):
+            claim = _bound(socket.SOCK_STREAM, CLAIMS + number)
+            if claim is None:
+                continue
+            if _is_empty(number):
+                self.number, self._claim = number, claim
+                return
+            claim.close()
+        raise NoFreeDomain(f'each of the ROS domains {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine')
+
+    def close(self) -> None:
+        self._claim.close()
+
+    def environment(self, log_folder: Path) -> dict[str, str]:
+        """This process's environment, for nodes that meet in this domain and leave nothing outside the folder."""
+        return {
+            **{name: value for name, value in os.environ.items() if name not in _LEFT_OUT},
+            'ROS_DOMAIN_ID': str(self.number),
+            'FASTRTPS_DEFAULT_PROFILES_FILE': str(LOOPBACK),
+            'ROS_LOG_DIR': str(log_folder),
+        }
+
+
+class Process:
+    """A program in a process group of its own; what it says goes to a file."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], output: Path) -> None:
+        self.output = output
+        with output.open('ab') as file:
+            self._process = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; below 0 it is the signal that ended it."""
+        return self._process.poll()
+
+    @property
+    def said(self) -> str:
+        return self.output.read_text(errors='replace')
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends a signal to all processes of the group."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def wait(self, limit_s: float) -> bool:
+        """Whether it has ended within the time."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(limit_s)
+        return self.exit_code is not None
+
+
+class Processes:
+    """Processes that are ended at the latest when the block is left."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.environment = environment
+        self.all: list[Process] = []
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        end(self.all)
+
+    def start(self, command: Sequence[str], name: str = '') -> Process:
+        """Starts a program; its output goes to a file of this name in the folder."""
+        output = self.folder / f'{len(self.all)}_{name or Path(command[0]).name}.log'
+        self.all.append(Process(command, self.environment, output))
+        return self.all[-1]
+
+    def start_module(self, module: str, arguments: Iterable[str] = ()) -> Process:
+        """Starts `python -m module`."""
+        command = [sys.executable, '-u', '-m', module, *arguments]
+        return self.start(command, module.rpartition('.')[2])
+
+
+def end(processes: Sequence[Process], patience_s: float = 5.0) -> None:
+    """Asks all of them to end, as Ctrl-C does, then more firmly, and returns when none is left."""
+    left = processes
+    for number in (signal.SIGINT, signal.SIGTERM):
+        left = [process for process in left if process.exit_code is None]
+        for process in left:
+            process.send(number)
+        deadline = time.monotonic() + patience_s
+        for process in left:
+            process.wait(max(deadline - time.monotonic(), 0))
+    for process in processes:  # and what they may have started and not ended
+        process.send(signal.SIGKILL)
+    for process in left:
+        process.wait(patience_s)
+
+
+def ros_arguments(
+    parameters: Mapping[str, bool | int | float | str] | None = None,
+    *,
+    remaps: Mapping[str, str] | None = None,
+    parameter_files: Iterable[Path] = (),
+) -> list[str]:
+    """A node's command line."""
+    arguments = ['--ros-args']
+    for path in parameter_files:
+        arguments += ['--params-file', str(path)]
+    for name, value in (parameters or {}).items():
+        arguments += ['-p', f'{name}:={json.dumps(value)}']
+    for name, other in (remaps or {}).items():
+        arguments += ['-r', f'{name}:={other}']
+    return arguments
+
+
+def _is_empty(domain: int) -> bool:
+    """Whether no participant listens at the ports that the DDS standard gives to the first ones of this domain."""
+    first = 7400 + 250 * domain
+    for port in (first, *range(first + 10, first + 20)):
+        listener = _bound(socket.SOCK_DGRAM, port)
+        if listener is None:
+            return False
+        listener.close()
+    return True
+
+
+def _bound(kind: socket.SocketKind, port: int) -> socket.socket | None:
+    """A socket at this port of all interfaces, or None if somebody has it."""
+    claim = socket.socket(socket.AF_INET, kind)
+    try:
+        claim.bind(('', port))
+    except OSError:
+        claim.close()
+        return None
+    return claim

@@ -1,0 +1,60 @@
+"""Every run of these tests has a ROS domain of its own, over loopback, with the fields of messages checked.
+
+Nothing of ROS is replaced: where rclpy is not installed, all of them are skipped.
+"""
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+if importlib.util.find_spec('rclpy'):
+    from peer import Peer
+    from processes import Nodes
+
+    from tb_planner.ros.processes import Domain
+else:
+
+    def pytest_pycollect_makemodule(module_path, parent):
+        return WithoutRos.from_parent(parent, path=module_path)
+
+
+class WithoutRos(pytest.Module):
+    def collect(self):
+        pytest.skip(f'{self.path.name}: rclpy is not installed', allow_module_level=True)
+
+
+@pytest.fixture(scope='session', autouse=True)
+def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """For the nodes of this process and of those that it starts."""
+    domain = Domain()
+    environment = domain.environment(tmp_path_factory.mktemp('ros_log'))
+    environment['ROS_PYTHON_CHECK_FIELDS'] = '1'
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environment)
+    yield environment
+    os.environ.clear()
+    os.environ.update(before)
+    domain.close()
+
+
+@pytest.fixture
+def nodes(ros_environment: dict[str, str], tmp_path: Path) -> Iterator['Nodes']:
+    """Starts nodes as processes and ends them with the test; what they said is shown if it fails."""
+    folder = tmp_path / 'output'
+    folder.mkdir()
+    with Nodes(folder, ros_environment) as started:
+        yield started
+    for process in started.all:
+        print(f'--- {process.output.name}, exit code {process.exit_code}\n{process.said}')
+
+
+@pytest.fixture
+def peer(ros_environment: dict[str, str]) -> Iterator['Peer']:
+    """The test's own node."""
+    one = Peer()
+    yield one
+    one.close()

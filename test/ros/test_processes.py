@@ -1,0 +1,90 @@
+"""What the other ROS tests stand on: domains, processes that are ended, a node that hears and waits."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from peer import LATCHED
+from processes import wait_for, wait_until_said
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from tb_planner.ros.processes import Domain, end, ros_arguments
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print('started', flush=True)
+time.sleep(60)
+"""
+PARENT = f"""
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, '-c', {STUBBORN!r}])
+print('child', child.pid, flush=True)
+time.sleep(60)
+"""
+TALKER = """
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+rclpy.init()
+node = rclpy.create_node('talker')
+greeting = node.declare_parameter('greeting', '').value
+publisher = node.create_publisher(String, 'said', QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+publisher.publish(String(data=greeting))
+rclpy.spin(node)
+"""
+
+
+def is_alive(pid):
+    return subprocess.run(['ps', '-o', 'stat=', '-p', str(pid)], capture_output=True, text=True).stdout[:1] not in 'Z'
+
+
+def test_two_domains_are_two():
+    first, second = Domain(), Domain()
+    assert first.number != second.number
+    first.close()
+    second.close()
+
+
+def test_a_process_that_ignores_every_request_is_killed(nodes):
+    process = nodes.start([sys.executable, '-c', STUBBORN], 'stubborn')
+    wait_until_said(process, 'started')
+    end([process], patience_s=0.2)
+    assert process.exit_code == -signal.SIGKILL
+
+
+def test_what_a_process_started_ends_with_it(nodes):
+    process = nodes.start([sys.executable, '-c', PARENT], 'parent')
+    child = int(wait_until_said(process, r'child (\d+)')[1])
+    wait_until_said(process, 'started')
+    end([process], patience_s=1.0)
+    assert wait_for(lambda: not is_alive(child))
+
+
+def test_what_a_process_does_not_say_fails_with_all_it_said(nodes):
+    process = nodes.start([sys.executable, '-c', 'print("good day")'])
+    with pytest.raises(AssertionError, match='good day'):
+        wait_until_said(process, 'good night')
+
+
+def test_the_peer_hears_another_process_that_has_spoken_before(nodes, peer):
+    text = 'two words, "quoted": true'
+    nodes.start([sys.executable, '-c', TALKER, *ros_arguments({'greeting': text})], 'talker')
+    heard = peer.hear('said', String, LATCHED)
+    peer.wait_until(lambda: heard, 'the talker speaks')
+    assert [message.data for message in heard] == [text]
+
+
+def test_the_peer_calls_services_and_gives_up_waiting(peer):
+    def answer(_, response):
+        response.message = 'done'
+        return response
+
+    peer.node.create_service(Trigger, 'work', answer)
+    assert peer.call('work', Trigger).message == 'done'
+    with pytest.raises(AssertionError, match='pigs fly'):
+        peer.wait_until(lambda: False, 'pigs fly', limit_s=0.1)
