@@ -166,15 +166,14 @@ class Costmap:
     def _compute(self, box: _Box) -> None:
         """Sets the costs in `box` from the occupancy in and around it."""
         # -1 is 255 as an unsigned byte: one table serves known and unknown cells
-        costs = self._cost_of_occupancy[self._occupancy[box.slices].view(np.uint8)]
+        costs = self._cost_of_occupancy.take(self._occupancy[box.slices].view(np.uint8))
         if self.rules.reach > 0:
             around = self._grow(box)
             obstacles = self._occupancy[around.slices] >= self.rules.lethal_threshold
             if obstacles.any():
-                beyond = len(self._cost_of_square) - 1
-                squares = squared_distances(obstacles, bound=math.ceil(math.sqrt(beyond - 1)))[around.part(box)]
-                np.minimum(squares, beyond, out=squares)
-                np.maximum(costs, self._cost_of_square[squares], out=costs)
+                farthest = len(self._cost_of_square) - 2
+                squares = squared_distances(obstacles, bound=math.ceil(math.sqrt(farthest)))
+                np.maximum(costs, self._cost_of_square.take(squares[around.part(box)], mode='clip'), out=costs)
         self._costs[box.slices] = costs
 
 
