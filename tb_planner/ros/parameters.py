@@ -56,8 +56,8 @@ class Spec:
             return ', '.join(choice or "''" for choice in self.choices)
         if self.low is None and self.high is None:
             return 'true, false' if self.kind is bool else ''
-        low = '' if self.low is None else f'{self.low:g}'
-        high = '' if self.high is None else f'{self.high:g}'
+        low = '' if self.low is None else f'{self.low:.12g}'
+        high = '' if self.high is None else f'{self.high:.12g}'
         return f'{low} to {high}' if low and high else f'at least {low}' if low else f'at most {high}'
 
     def refusal(self, value: object) -> str:
@@ -67,7 +67,7 @@ class Spec:
         if self.choices and value not in self.choices:
             return f'{self.name} is {value!r}; it is one of {self.range}'
         if isinstance(value, (int, float)) and not self._in_range(value):
-            return f'{self.name} is {value:g}; it is {self.range or "finite"}'
+            return f'{self.name} is {value}; it is {self.range or "finite"}'
         return ''
 
     def _is_of_kind(self, value: object) -> bool:
@@ -166,12 +166,22 @@ def refusal(node: Node, cls: type[Values], changes: Mapping[str, object]) -> str
     return '; '.join(refusals(cls, {**_values_of(node, cls), **changes}))
 
 
-def apply_changes(node: Node, cls: type[Values], apply: Callable[[Values], None]) -> None:
-    """From now on refuses bad changes of declared parameters, and calls `apply` with the new values after good ones."""
+def apply_changes(
+    node: Node,
+    cls: type[Values],
+    apply: Callable[[Values], None],
+    refuse: Callable[[Values], str] = lambda _: '',
+) -> None:
+    """From now on refuses bad changes of declared parameters, and calls `apply` with the new values after good ones.
+
+    refuse: what the node has against values that are good by themselves; empty if nothing."""
     names = specs(cls).keys()
 
     def check(changed: list[Parameter]) -> SetParametersResult:
-        reason = refusal(node, cls, {item.name: item.value for item in changed if item.name in names})
+        changes = {item.name: item.value for item in changed if item.name in names}
+        reason = refusal(node, cls, changes)
+        if changes and not reason:
+            reason = refuse(_make(cls, {**_values_of(node, cls), **changes}))
         if reason:
             node.get_logger().warning(f'parameter refused, the old value stays: {reason}')
         return SetParametersResult(successful=not reason, reason=reason)

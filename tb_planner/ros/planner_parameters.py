@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from tb_planner.algorithms import ALGORITHMS, MAX_WEIGHT, RESTARTS, Algorithm
 from tb_planner.costmap import OCCUPIED, CostRules
 from tb_planner.grid import MAX_COST
+from tb_planner.navigator import Settings
 from tb_planner.ros.parameters import parameter
 
+HEADING = """Parameters of the planner node: every one with its default.
+Parameters that are not "read at start only" may be changed while the node runs, with ros2 param set."""
 POSE_TYPES = ('PoseStamped', 'PoseWithCovarianceStamped', 'Odometry')
 
 
@@ -26,7 +29,9 @@ class PlannerParameters:
         high=MAX_WEIGHT,
     )
     restart: str = parameter(
-        '', "when a change of the map starts the search over; '' is the algorithm's own rule", choices=('', *RESTARTS)
+        '',
+        "when a change of the map starts the search over; '' is the algorithm's own rule",
+        choices=('', *(rule for rule in RESTARTS if rule != 'lazy_as_printed')),
     )
     min_improvement: float = parameter(
         0.05, 'how much shorter, as a fraction, a way must become to start over for it', low=0, high=0.99
@@ -88,17 +93,17 @@ class PlannerParameters:
         choices=('best_effort', 'reliable'),
         read_only=True,
     )
-    global_frame: str = parameter('map', 'frame of map, pose and goal; a map may say otherwise', read_only=True)
+    global_frame: str = parameter('map', 'frame of map, pose and goal, until a map says otherwise', read_only=True)
     robot_base_frame: str = parameter('base_link', "the robot's frame, for pose_source tf", read_only=True)
     transform_tolerance_s: float = parameter(
-        0.5, 'age of a transform up to which it is used, for pose_source tf', unit='s', low=0, high=60
+        0.5, 'a pose from TF older than this is lost: no waypoint is given', unit='s', low=0, high=60
     )
     pose_timeout_s: float = parameter(
-        1.0, 'after this long without a pose no waypoint is given; 0 is never', unit='s', low=0, high=3600
+        1.0, 'a pose received longer ago is lost: no waypoint is given; 0 is never', unit='s', low=0, high=3600
     )
     map_timeout_s: float = parameter(
         0.0,
-        'after this long without a map the robot is held where it is; 0 is never',
+        'a map received longer ago is lost: the robot is held; 0 is never',
         unit='s',
         low=0,
         high=3600,
@@ -134,6 +139,19 @@ class PlannerParameters:
         weight = (self.weight,) if self.algorithm == 'tb_wa_star' else ()
         restart = {'restart': self.restart} if self.restart else {}
         return ALGORITHMS[self.algorithm](*weight, **restart)
+
+    def settings(self) -> Settings:
+        """What the navigator has to know."""
+        return Settings(
+            algorithm=self.row(),
+            k=self.expansions_per_tick or 1,
+            min_improvement=self.min_improvement,
+            goal_tolerance_m=self.goal_tolerance_m,
+            waypoint_distance_m=self.waypoint_distance_m,
+            deviation_tolerance_m=self.deviation_tolerance_m,
+            start_tolerance_m=self.start_tolerance_m,
+            full_replan_ticks=self.full_replan_ticks,
+        )
 
     def cost_rules(self, resolution_m: float) -> CostRules:
         """How occupancy becomes cost on a map of this resolution; raises ValueError if the radii are too many cells."""

@@ -1,0 +1,61 @@
+"""What RViz can show of the search: which cells it has expanded, and where the robot is led to."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point
+from nav_msgs.msg import OccupancyGrid
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from tb_planner.geometry import Geometry
+from tb_planner.navigator import Navigator, Pose2
+from tb_planner.planner import TimeBoundedPlanner
+from tb_planner.ros.conversions import pose_message, quaternion_of
+
+UNTOUCHED, EXPANDED, OPEN = -1, 50, 100
+
+_GREEN = ColorRGBA(r=0.1, g=0.7, b=0.2, a=0.9)
+_BLUE = ColorRGBA(r=0.1, g=0.4, b=0.9, a=0.9)
+_RED = ColorRGBA(r=0.9, g=0.2, b=0.1, a=0.9)
+
+
+def expansions_message(planner: TimeBoundedPlanner, geometry: Geometry, frame: str, stamp: Time) -> OccupancyGrid:
+    """The present search as a map: untouched cells are unknown, those in Open are occupied."""
+    message = OccupancyGrid()
+    message.header.frame_id = frame
+    message.header.stamp = message.info.map_load_time = stamp
+    message.info.width, message.info.height = geometry.width, geometry.height
+    message.info.resolution = float(geometry.resolution_m)
+    message.info.origin.position.x, message.info.origin.position.y = map(float, geometry.origin[:2])
+    message.info.origin.orientation = quaternion_of(geometry.yaw)
+    message.data = array('b', planner.search_picture().astype(np.int8).tobytes())
+    return message
+
+
+def markers_message(navigator: Navigator, waypoint: Pose2 | None, frame: str, stamp: Time) -> MarkerArray:
+    """The goal, the waypoint, and the part of the plan that leads back along the way the robot came."""
+    way_back = navigator.plan_points()[: navigator.way_back + 1]
+    world = Pose2(0.0, 0.0, 0.0) if len(way_back) > 1 else None
+    markers = [
+        _marker('goal', Marker.ARROW, navigator.goal, _GREEN, (0.5, 0.08, 0.08)),
+        _marker('waypoint', Marker.SPHERE, waypoint, _BLUE, (0.15, 0.15, 0.15)),
+        _marker('way_back', Marker.LINE_STRIP, world, _RED, (0.04, 0.0, 0.0)),
+    ]
+    markers[-1].points = [Point(x=float(x), y=float(y), z=0.0) for x, y in way_back]
+    for marker in markers:
+        marker.header.frame_id = frame
+        marker.header.stamp = stamp
+    return MarkerArray(markers=markers)
+
+
+def _marker(name: str, kind: int, pose: Pose2 | None, colour: ColorRGBA, scale: tuple[float, float, float]) -> Marker:
+    """A marker of its own namespace; without a pose it is taken away."""
+    marker = Marker(ns=name, id=0, type=kind, action=Marker.DELETE if pose is None else Marker.ADD, color=colour)
+    if pose is not None:
+        marker.pose = pose_message(pose, '', Time()).pose
+    marker.scale.x, marker.scale.y, marker.scale.z = scale
+    return marker

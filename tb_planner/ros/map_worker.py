@@ -1,0 +1,149 @@
+"""The thread that turns map messages into grids, so that no tick has to."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from tb_planner.grid import OutsideGrid
+from tb_planner.live_map import LiveMap
+from tb_planner.ros.conversions import BadMessage, Occupancy, occupancy_from_cdr, patch_from_cdr
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.problems import Problems
+
+MOST_PATCHES = 1024
+"""Updates that may wait for the worker; more come only if it cannot keep up."""
+STOP_S = 30.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """The map in one frame. A map in another frame is another source: nothing of the one may be used with the other."""
+
+    frame: str
+    live_map: LiveMap
+
+
+@dataclass
+class _Waiting:
+    """What the worker has not begun with: the newest map, then updates in order, each with its time of receipt."""
+
+    full: tuple[bytes, float] | None = None
+    patches: list[tuple[bytes, float]] = field(default_factory=list)
+    parameters: PlannerParameters | None = None
+
+    def __bool__(self) -> bool:
+        return self.full is not None or bool(self.patches) or self.parameters is not None
+
+
+class MapWorker:
+    """put_map(), put_patch() and change() leave something to do and return at once; source is what came of it."""
+
+    def __init__(self, parameters: PlannerParameters, problems: Problems) -> None:
+        self._parameters = parameters
+        self._problems = problems
+        self._waiting = _Waiting()
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name='map_worker', daemon=True)
+        self.source = self._new_source(parameters.global_frame)
+        self.newest_received_s: float | None = None
+        """When the newest message that is in the grids was received, by perf_counter()."""
+        self.maps = 0
+        """Maps and updates taken in."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread; what it is at, it finishes."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join(STOP_S)
+
+    def put_map(self, data: bytes) -> None:
+        with self._changed:
+            self._waiting.full = data, perf_counter()
+            self._waiting.patches.clear()
+            self._changed.notify()
+
+    def put_patch(self, data: bytes) -> None:
+        with self._changed:
+            patches = self._waiting.patches
+            patches.append((data, perf_counter()))
+            dropped = len(patches) > MOST_PATCHES
+            if dropped:
+                del patches[0]
+            self._changed.notify()
+        if dropped:
+            text = f'more than {MOST_PATCHES} map updates wait; the oldest is lost until the next whole map'
+            self._problems.error('map_updates', text)
+
+    def change(self, parameters: PlannerParameters) -> None:
+        """Costs follow other rules from now on."""
+        with self._changed:
+            self._waiting.parameters = parameters
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while (work := self._next()) is not None:
+            try:
+                self._take_in(work)
+            except Exception:  # the thread goes on: the next map may be a better one
+                self._problems.error('map', f'map not taken in, the last one stays: {traceback.format_exc()}')
+
+    def _next(self) -> _Waiting | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or self._waiting)
+            work, self._waiting = self._waiting, _Waiting()
+            return None if self._stopping else work
+
+    def _take_in(self, work: _Waiting) -> None:
+        if work.parameters is not None:
+            self._parameters = work.parameters
+            self.source.live_map.set_rules(work.parameters.cost_rules)
+        if work.full is not None:
+            self._take_map(*work.full)
+        for patch in work.patches:
+            self._take_patch(*patch)
+
+    def _take_map(self, data: bytes, received_s: float) -> None:
+        try:
+            occupancy = occupancy_from_cdr(data)
+            self._parameters.cost_rules(occupancy.geometry.resolution_m)
+            self._into_source(occupancy)
+        except (ValueError, MemoryError) as error:
+            self._problems.warn('map', f'{error or "no memory for this map"}; the last map stays')
+        else:
+            self._is_in(received_s)
+
+    def _into_source(self, occupancy: Occupancy) -> None:
+        frame = occupancy.frame or self.source.frame
+        if frame == self.source.frame:
+            self.source.live_map.full(occupancy.values, occupancy.geometry)
+            return
+        source = self._new_source(frame)
+        source.live_map.full(occupancy.values, occupancy.geometry)
+        self.source = source
+
+    def _take_patch(self, data: bytes, received_s: float) -> None:
+        try:
+            patch = patch_from_cdr(data)
+            if patch.frame not in ('', self.source.frame):
+                raise BadMessage(f'map update is in frame {patch.frame!r}; the map is in {self.source.frame!r}')
+            self.source.live_map.patch(patch.values, patch.at)
+        except (OutsideGrid, ValueError) as error:
+            self._problems.warn('map_updates', f'{error}; the update is dropped')
+        else:
+            self._is_in(received_s)
+
+    def _is_in(self, received_s: float) -> None:
+        self.newest_received_s = received_s
+        self.maps += 1
+
+    def _new_source(self, frame: str) -> Source:
+        return Source(frame, LiveMap(self._parameters.cost_rules, corner_cutting=self._parameters.corner_cutting))

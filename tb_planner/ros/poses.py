@@ -1,0 +1,184 @@
+"""Where the robot is: from a topic, or from TF."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from nav_msgs.msg import Odometry
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.time import Time
+
+from tb_planner.navigator import Pose2
+from tb_planner.ros.conversions import BadMessage, StampedPose, pose_from_message, stamp_ns, yaw_of
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.problems import Problems
+
+TYPES = {'PoseStamped': PoseStamped, 'PoseWithCovarianceStamped': PoseWithCovarianceStamped, 'Odometry': Odometry}
+NO_TF = (
+    'pose_source is tf, and tf2_ros cannot be imported: install ros-$ROS_DISTRO-tf2-ros-py, or set pose_source to topic'
+)
+
+
+class Missing(RuntimeError):
+    """Something that has to be installed first."""
+
+
+def require_tf() -> Any:
+    """tf2_ros; raises Missing."""
+    try:
+        import tf2_ros
+    except ImportError as error:
+        raise Missing(NO_TF) from error
+    return tf2_ros
+
+
+class PoseSource(Protocol):
+    """Where the robot is in a frame; None if that is not known, or no longer."""
+
+    def latest(self, frame: str) -> Pose2 | None: ...
+
+    def age_s(self) -> float | None: ...
+
+    def in_frame(self, pose: StampedPose, frame: str) -> Pose2:
+        """A goal as seen from another frame; raises BadMessage if that cannot be told."""
+
+    def forget(self) -> None:
+        """What was known was said in another frame."""
+
+    def clock_jumped(self) -> None:
+        """Ages count from now on."""
+
+    def close(self) -> None: ...
+
+
+class TopicPose:
+    """Keeps the last good message. Its age counts from its receipt: robots' clocks differ."""
+
+    def __init__(
+        self, node: Node, parameters: PlannerParameters, problems: Problems, now_s: Callable[[], float]
+    ) -> None:
+        self._node = node
+        self._timeout_s = parameters.pose_timeout_s or math.inf
+        self._problems = problems
+        self._now_s = now_s
+        self._last: StampedPose | None = None
+        self._received_s = 0.0
+        best_effort = parameters.pose_reliability == 'best_effort'
+        qos = QoSProfile(
+            depth=1,
+            reliability=ReliabilityPolicy.BEST_EFFORT if best_effort else ReliabilityPolicy.RELIABLE,
+            durability=DurabilityPolicy.VOLATILE,
+        )
+        self._subscription = node.create_subscription(TYPES[parameters.pose_type], 'pose', self._take, qos)
+
+    def _take(self, message: Any) -> None:
+        try:
+            self._last = pose_from_message(message)
+            self._received_s = self._now_s()
+        except BadMessage as error:
+            self._problems.warn('pose', f'{error}; the last good pose stays')
+
+    def latest(self, frame: str) -> Pose2 | None:
+        age_s = self.age_s()
+        if self._last is None or age_s is None:
+            return None
+        if self._last.frame not in ('', frame):
+            self._problems.warn('pose', f'pose is in frame {self._last.frame!r}, the map in {frame!r}; it is not used')
+            return None
+        if age_s > self._timeout_s:
+            text = f'pose is {age_s:.1f} s old, more than {self._timeout_s} s; no waypoint is given'
+            self._problems.warn('pose', text)
+            return None
+        return self._last.pose
+
+    def age_s(self) -> float | None:
+        if self._last is None:
+            return None
+        now_s = self._now_s()
+        self._received_s = min(self._received_s, now_s)  # the clock may have been set back
+        return now_s - self._received_s
+
+    def in_frame(self, pose: StampedPose, frame: str) -> Pose2:
+        if pose.frame in ('', frame):
+            return pose.pose
+        raise BadMessage(f'goal is in frame {pose.frame!r}, the map in {frame!r}; only pose_source tf can transform it')
+
+    def forget(self) -> None:
+        self._last = None
+
+    def clock_jumped(self) -> None:
+        self._received_s = self._now_s()
+
+    def close(self) -> None:
+        self._node.destroy_subscription(self._subscription)
+
+
+class TfPose:
+    """Looks the robot's frame up in TF. A transform older than the tolerance is not used."""
+
+    def __init__(self, node: Node, parameters: PlannerParameters, problems: Problems) -> None:
+        tf2_ros = require_tf()
+        self._node = node
+        self._base = parameters.robot_base_frame
+        self._tolerance_s = parameters.transform_tolerance_s
+        self._problems = problems
+        self._last: Pose2 | None = None
+        self._stamp_ns = 0
+        self._error = tf2_ros.TransformException
+        self._buffer = tf2_ros.Buffer()
+        self._listener = tf2_ros.TransformListener(self._buffer, node)
+
+    def latest(self, frame: str) -> Pose2 | None:
+        try:
+            transform = self._buffer.lookup_transform(frame, self._base, Time())
+            self._last = _pose_of(transform.transform, f'transform {frame} to {self._base}')
+            self._stamp_ns = stamp_ns(transform.header.stamp)
+        except (self._error, BadMessage) as error:
+            self._problems.warn('pose', f'no pose from TF: {error}')
+        age_s = self.age_s()
+        if age_s is not None and age_s > self._tolerance_s:
+            text = f'transform {frame} to {self._base} is {age_s:.1f} s old, more than {self._tolerance_s} s'
+            self._problems.warn('pose', f'{text}; no waypoint is given')
+            return None
+        return self._last
+
+    def age_s(self) -> float | None:
+        if self._last is None:
+            return None
+        if self._stamp_ns == 0:  # a static transform
+            return 0.0
+        return max((self._node.get_clock().now().nanoseconds - self._stamp_ns) * 1e-9, 0.0)
+
+    def in_frame(self, pose: StampedPose, frame: str) -> Pose2:
+        if pose.frame in ('', frame):
+            return pose.pose
+        try:
+            transform = self._buffer.lookup_transform(frame, pose.frame, Time())
+        except self._error as error:
+            raise BadMessage(f'goal is in frame {pose.frame!r}, the map in {frame!r}: {error}') from error
+        origin = _pose_of(transform.transform, f'transform {frame} to {pose.frame}')
+        cos, sin = math.cos(origin.yaw), math.sin(origin.yaw)
+        x, y = pose.pose.x_m, pose.pose.y_m
+        return Pose2(origin.x_m + cos * x - sin * y, origin.y_m + sin * x + cos * y, origin.yaw + pose.pose.yaw)
+
+    def forget(self) -> None:
+        self._last = None
+
+    def clock_jumped(self) -> None:
+        self._last = None
+        self._buffer.clear()  # else, with the clock set back, all that comes would look old; static ones stay
+
+    def close(self) -> None:
+        self._listener.unregister()
+
+
+def _pose_of(transform: Any, what: str) -> Pose2:
+    x, y = transform.translation.x, transform.translation.y
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise BadMessage(f'{what} is at ({x:g}, {y:g}); positions are finite')
+    turn = transform.rotation
+    return Pose2(x, y, yaw_of(turn.x, turn.y, turn.z, turn.w, what))
