@@ -9,7 +9,7 @@ from tb_planner.algorithms import ALGORITHMS, MAX_WEIGHT, RESTARTS, Algorithm
 from tb_planner.costmap import OCCUPIED, CostRules
 from tb_planner.grid import MAX_COST
 from tb_planner.navigator import Settings
-from tb_planner.ros.parameters import parameter
+from tb_planner.ros.parameters import as_yaml, parameter
 
 HEADING = """Parameters of the planner node: every one with its default.
 Parameters that are not "read at start only" may be changed while the node runs, with ros2 param set."""
@@ -164,3 +164,7 @@ class PlannerParameters:
             inflation_radius_m=self.inflation_radius_m,
             cost_travel_multiplier=self.cost_travel_multiplier,
         )
+
+
+if __name__ == '__main__':
+    print(as_yaml(PlannerParameters, 'tb_planner', HEADING), end='')
