@@ -3,6 +3,7 @@
 from tb_planner.algorithms import ALGORITHMS, Algorithm, rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
 from tb_planner.grid import Cell, Change, GoalBlocked, Grid, OutsideGrid, StartBlocked
 from tb_planner.planner import Plan, Resources, Status, TimeBoundedPlanner, find_path
+from tb_planner.restart import Reason
 from tb_planner.run import Run, move_to_goal
 from tb_planner.world import Changing, IllegalMove, Static, Unknown
 
@@ -17,6 +18,7 @@ __all__ = [
     'IllegalMove',
     'OutsideGrid',
     'Plan',
+    'Reason',
     'Resources',
     'Run',
     'StartBlocked',

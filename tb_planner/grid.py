@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tb_planner import kernel
+
 Cell: TypeAlias = tuple[int, int]
 
 COST_STEPS = 16  # costs are multiples of 1/16: sums of them are exact, and ties are ties
@@ -74,12 +76,32 @@ class Grid:
         self._free = np.zeros((self.height + 2, self.width + 2), np.uint8)
         self._free[1:-1, 1:-1] = self.terrain != BLOCKED
         self.moves = np.zeros((self.height, self.width), np.uint8)
-        self.spare_search: Any = None  # find_path keeps its memory here
+        self.spare_search: kernel.Search | None = None
         for top in range(0, self.height, 256):  # in stripes that stay in the cache
             self._set_moves(0, top, self.width, min(top + 256, self.height))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, 'spare_search': None}  # which cannot be copied, and need not be
+
+    def new_search(self) -> kernel.Search:
+        """A search on this grid; its memory is taken where the search goes."""
+        return kernel.Search(self.moves.reshape(-1), self.terrain.reshape(-1), self.width, self.neighbours, self.graded)
+
+    def take_search(self) -> kernel.Search:
+        """The search whose memory is kept here, or a new one."""
+        search, self.spare_search = self.spare_search or self.new_search(), None
+        return search
+
+    def keep_search(self, search: kernel.Search) -> None:
+        """For the next that needs one; it is to be a search on this grid."""
+        self.spare_search = search
+
+    def prepare(self) -> None:
+        """Takes a search's memory from the system now, for the next planner or find_path: that then needs no time for
+        it, whatever the size of the map."""
+        search = self.take_search()
+        search.touch_memory()
+        self.keep_search(search)
 
     @property
     def blocked(self) -> NDArray[np.bool_]:

@@ -25,6 +25,7 @@ cdef enum:
     TRAIL = 4096
     SEARCH = 0
     TRACE = 1
+    REASONS = 32
 
 cpdef enum:
     MOVED = 0
@@ -33,6 +34,12 @@ cpdef enum:
     NO_PATH = 3
     PATH_FULL = 4
     GOAL_FOUND = 5
+
+cpdef enum:
+    STANDS = 0
+    BLOCKED = 1
+    DEARER = 2
+    OPEN_EMPTY = 3
 
 @cython.locals(one='unsigned long long')
 cdef unsigned long long bit(int i) noexcept nogil
@@ -61,7 +68,7 @@ cdef class Search:
     cdef bint check_route
     cdef bint restart_when_refused
     cdef bint must_act
-    cdef double min_improvement
+    cdef public double min_improvement
     cdef long long k
     cdef long long k_left  # in this interval
     cdef long long trace_steps
@@ -145,6 +152,9 @@ cdef class Search:
     cdef readonly long long back_moves
     cdef readonly long long intervals
     cdef readonly long long refused
+    cdef readonly long long[::1] restarts  # by reason
+    cdef readonly int last_restart
+    cdef readonly long long route_version
     cdef readonly long long straight_sum
     cdef readonly long long diagonal_sum
 
@@ -210,6 +220,7 @@ cdef class Search:
     cdef void initialize_search(self) noexcept nogil
     @cython.locals(f='long long')
     cdef long long lowest_f(self) noexcept nogil
+    cdef void restart(self, int reason) noexcept nogil
     cdef void forget_path(self) noexcept nogil
     @cython.locals(word='unsigned long long', old='long long', h='long long')
     cdef void relax(self, int t, int direction, long long g, int x, int y, bint plain) noexcept nogil
@@ -220,6 +231,8 @@ cdef class Search:
     cdef void best_first_search(self, long long k) noexcept nogil
     cdef int on_path(self, int i) noexcept nogil
     @cython.locals(low='int', high='int', middle='int')
+    cdef int first_not_above(self, long long g) noexcept nogil
+    @cython.locals(i='int')
     cdef int index_on_path(self, int s) noexcept nogil
     cdef bint extend_path(self) noexcept nogil
     cdef bint trace_to_agent(self) noexcept nogil
@@ -237,9 +250,25 @@ cdef class Search:
     @cython.locals(last='int', turn='long long', cost='long long')
     cdef long long planned_cost(self) noexcept nogil
     @cython.locals(cost='long long')
-    cdef bint route_stands(self) noexcept nogil
+    cdef int fault(self) noexcept nogil
     cdef bint reaches_goal(self) noexcept nogil
+    @cython.locals(reason='int', direction='unsigned long long')
     cdef int think(self) noexcept nogil
+    @cython.locals(straight='bint')
+    cdef long long length_between(self, int s, int t) noexcept nogil
+    @cython.locals(n='int', s='int')
+    cpdef int way_back_length(self)
+    @cython.locals(n='int')
+    cpdef int route_length(self)
+    @cython.locals(out='int[::1]', n='int', s='int', i='int', y='int')
+    cpdef int write_route(self, cells, int most)
+    @cython.locals(s='int', at='int', expected='long long', t='int')
+    cpdef long long walk(self, long long steps)
+    cdef find_on_path(self)
+    @cython.locals(out='signed char[::1]')
+    cpdef draw(self, picture, signed char unknown, signed char expanded, signed char opened)
+    @cython.locals(s='int')
+    cdef void draw_states(self, signed char[::1] out, signed char unknown, signed char expanded, signed char opened) noexcept nogil
     cdef int next_state(self) noexcept nogil
     @cython.locals(s='int', t='int', d='int', sum_of_costs='long long')
     cdef int move_agent(self) noexcept nogil

@@ -50,6 +50,8 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
     PATH_FULL = 4  # the path outgrew its buffer: grow_path() and run on
     GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
     SEARCH, TRACE = 0, 1  # where an interval stands
+    STANDS, BLOCKED, DEARER, OPEN_EMPTY = 0, 1, 2, 3  # why a search is started over; the planner has more reasons
+    REASONS = 32
 
     def lowest(bits):
         """The index of the lowest bit set."""
@@ -129,9 +131,9 @@ class Search:
         self.trail = zeros(TRAIL, np.int32)
         self.cells = zeros(0, np.int32)
         self.search = self.swept = self.learned_searches = self.path = self.trail_length = self.intervals_left = 0
-        self.expansions = self.searches = self.intervals = self.refused = 0
-        self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
+        self.route_version = 0
         self.sliced = self.pause_when_found = False
+        self.forget_figures()
         self.expected = self.turn = 0
         self.configure(1, 1)
 
@@ -140,12 +142,12 @@ class Search:
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
         self.path_switch, self.shortcut = path_switch, shortcut
         self.plain = not (reopen or heap or learn or self.graded or w_g == 0)
-        if heap:
+        if heap and not len(self.f_of):
             self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
-        if learn:
+        if learn and not len(self.h_learned):
             self.h_learned = zeros(self.states, np.int64)
             self.pathcost = zeros(SEARCHES + 1, np.int64)
-        if shortcut:
+        if shortcut and len(self.cost_ahead) < self.capacity:
             self.cost_ahead = zeros(self.capacity, np.int64)
 
     def act(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
@@ -589,7 +591,14 @@ class Search:
         f = self.goal_f if self.goal_f < self.f_min else self.f_min
         return f if f < FAR else 0
 
+    def restart(self, reason):
+        """InitializeSearch(), and a note of why."""
+        self.restarts[reason] += 1
+        self.last_restart = reason
+        self.initialize_search()
+
     def forget_path(self):
+        self.route_version += 1
         self.path_length = self.path_new_length = 0
         self.tracing = self.detour = self.new_best = self.walked = self.expecting = False
         self.seeking = self.no_shortcut = False
@@ -689,20 +698,25 @@ class Search:
         """The i-th state of path, counted from s_best."""
         return self.buffer[self.path + i]
 
-    def index_on_path(self, s):
-        """Where s is on path, or NONE. g falls along path from its second state on (the first may have got a better
-        parent since)."""
-        if self.path_length > 0 and self.on_path(0) == s:
-            return 0
+    def first_not_above(self, g):
+        """The first place on path, after s_best's, whose g is not above this one; path_length if there is none. g falls
+        along path from its second state on (the first may have got a better parent since)."""
         low = 1
-        high = self.path_length - 1
+        high = self.path_length
         while low < high:
             middle = (low + high) >> 1
-            if self.g(self.on_path(middle)) > self.g(s):
+            if self.g(self.on_path(middle)) > g:
                 low = middle + 1
             else:
                 high = middle
-        return low if low == high and self.on_path(low) == s else NONE
+        return low
+
+    def index_on_path(self, s):
+        """Where s is on path, or NONE."""
+        if self.path_length > 0 and self.on_path(0) == s:
+            return 0
+        i = self.first_not_above(self.g(s))
+        return i if i < self.path_length and self.on_path(i) == s else NONE
 
     def extend_path(self):
         """One state more, towards the root; False if the buffer is full."""
@@ -719,6 +733,7 @@ class Search:
             self.path_length = 1
             self.at = NONE
             self.expecting = False
+            self.route_version += 1
         self.new_best = False
         if self.at != NONE or self.path_length == 0:
             return True
@@ -754,6 +769,7 @@ class Search:
                 self.path_length = self.path_new_length
                 self.tracing = self.walked = self.expecting = False
                 self.at = NONE
+                self.route_version += 1
         if self.at == NONE and self.path_length > 0 and not self.walked:
             self.at = self.index_on_path(self.s_current)
         return True
@@ -771,7 +787,10 @@ class Search:
         if self.at != NONE:
             return True
         s = self.s_current
-        i = 0
+        if self.on_path(0) == s:
+            self.meeting = 0
+            return True
+        i = self.first_not_above(self.g(s))
         while True:
             while i < self.path_length and self.g(self.on_path(i)) > self.g(s):
                 i += 1
@@ -828,16 +847,19 @@ class Search:
             return cost + self.g(self.on_path(1)) - turn + self.step_cost(self.on_path(1), last)
         return cost + self.g(last) - turn
 
-    def route_stands(self):
-        """The route is neither blocked nor dearer than expected by more than min_improvement; after find_meeting()."""
+    def fault(self):
+        """The route is BLOCKED, or DEARER than expected by more than min_improvement, or it STANDS; after
+        find_meeting()."""
         if not self.expecting:
             self.expected = self.planned_cost()
             self.expecting = True
         cost = self.route_cost()
-        if cost == FAR or cost > self.expected * (1.0 + self.min_improvement):
-            return False
+        if cost == FAR:
+            return BLOCKED
+        if cost > self.expected * (1.0 + self.min_improvement):
+            return DEARER
         self.expected = min(self.expected, cost)
-        return True
+        return STANDS
 
     # ---------------------------------------------------------------------- the shortcut search of 2009
     def walk_by_list(self):
@@ -928,6 +950,7 @@ class Search:
         self.path_length = n
         self.at = self.turn = n - 1
         self.no_shortcut = True
+        self.route_version += 1
         return True
 
     # ---------------------------------------------------------------------- costs that fell
@@ -990,13 +1013,16 @@ class Search:
         if self.phase == SEARCH:
             self.k_left = self.k
             if not self.goal_found:
+                direction = self.word[self.s_current] & DIRECTION
                 if not self.failed:
                     self.best_first_search(self.k)
                 if self.failed:
                     if not self.stale:
                         return NO_PATH
-                    self.initialize_search()  # "no path" is said only of the present map
+                    self.restart(OPEN_EMPTY)  # "no path" is said only of the present map
                     return WAITED
+                if self.reopen or (self.word[self.s_current] & DIRECTION) != direction:  # another way back
+                    self.route_version += 1
                 self.new_best = True
             self.phase = TRACE
         if self.sliced:
@@ -1009,8 +1035,9 @@ class Search:
         if self.stale and self.check_route and self.path_length > 0 and not self.expecting:
             if not self.find_meeting():
                 return PATH_FULL
-            if not self.route_stands():
-                self.initialize_search()
+            reason = self.fault()
+            if reason != STANDS:
+                self.restart(reason)
                 return WAITED
         if self.shortcut and self.may_look_for_shortcut():
             if not (self.detour or self.walk_by_list()) or not self.look_for_shortcut():
@@ -1046,7 +1073,7 @@ class Search:
         if d == NONE:
             self.refused += 1
             if self.restart_when_refused:
-                self.initialize_search()
+                self.restart(BLOCKED)
             return WAITED
         sum_of_costs = 1
         if self.graded:
@@ -1063,6 +1090,7 @@ class Search:
         else:
             if self.at == 0:
                 self.walked = True
+                self.route_version += 1
             self.at = NONE
             self.back_moves += 1
         self.moved += 1
@@ -1085,14 +1113,28 @@ class Search:
         return status
 
     # ---------------------------------------------------------------------- for Python
-    def start(self, s_current, s_goal):
-        """A new search between these states."""
+    def use_grid(self, moves, terrain):
+        """The same grid in other arrays."""
+        self.moves, self.terrain = memoryview(moves), memoryview(terrain)
+
+    def start(self, s_current, s_goal, reason=0):
+        """A new search between these states; with a reason it is a restart."""
         self.s_current, self.s_goal = s_current, s_goal
-        self.initialize_search()
+        if reason:
+            self.restart(reason)
+        else:
+            self.initialize_search()
+
+    def forget_figures(self):
+        """What is counted begins at 0."""
+        self.expansions = self.searches = self.intervals = self.refused = 0
+        self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
+        self.restarts = zeros(REASONS, np.int64)
+        self.last_restart = self.trail_length = 0
 
     def forget_learned(self):
         """The next search starts from the user-given h."""
-        self.learned_searches = -1
+        self.learned_searches = -1 if self.search != 0 else 0  # the next search counts the one before it
 
     def spend(self, k, trace_steps, trace_steps_found):
         """What an interval has: k expansions (N_E), and, if trace-back is sliced, so many steps of it (N_T)."""
@@ -1157,12 +1199,79 @@ class Search:
             back.append(s)
         return back, np.asarray(self.buffer)[self.path : self.path + self.meeting + 1][::-1].tolist()
 
+    def way_back_length(self):
+        """How many steps it is back to path."""
+        if self.path_length == 0:
+            return 0
+        while not self.find_meeting():
+            self.grow_path()
+        n = 0
+        s = self.s_current
+        while s != self.on_path(self.meeting):
+            s = self.parent(s)
+            n += 1
+        return n
+
+    def route_length(self):
+        """How many steps the route has."""
+        n = self.way_back_length()
+        return n + self.meeting if self.path_length else n
+
+    def write_route(self, cells, most):
+        """Writes x and y of the route's first states, at most so many; returns how many."""
+        out = memoryview(cells)
+        s = self.s_current
+        i = self.meeting if self.path_length else 0
+        n = 0
+        while n < most:
+            y = s // self.width
+            out[2 * n] = s - y * self.width
+            out[2 * n + 1] = y
+            n += 1
+            if self.path_length == 0 or s == self.on_path(0):
+                break
+            if i == self.meeting and s != self.on_path(i):
+                s = self.parent(s)
+            else:
+                i -= 1
+                s = self.on_path(i)
+        return n
+
+    def walk(self, steps):
+        """The agent has walked so many steps of its route. Returns by how many that is too many; if by any, the agent
+        stays where it was."""
+        s, at, expected = self.s_current, self.at, self.expected
+        self.find_on_path()
+        while steps > 0 and self.path_length > 0 and self.at != 0:
+            t = self.on_path(self.at - 1) if self.at > 0 else self.parent(self.s_current)
+            self.expected -= self.length_between(self.s_current, t)
+            self.s_current = t
+            if self.at > 0:
+                self.at -= 1
+            self.find_on_path()
+            steps -= 1
+        if steps > 0:
+            self.s_current, self.at, self.expected = s, at, expected
+        return steps
+
+    def find_on_path(self):
+        """Sets at, if s_current is on path."""
+        if self.at != NONE or self.path_length == 0:
+            return
+        while self.g(self.on_path(self.path_length - 1)) > self.g(self.s_current):
+            if not self.extend_path():
+                self.grow_path()
+        self.at = self.index_on_path(self.s_current)
+
+    def length_between(self, s, t):
+        """The cost of the step between these neighbours, legal or not."""
+        straight = s % self.width == t % self.width or s // self.width == t // self.width
+        return self.through(s, t, STRAIGHT if straight else DIAGONAL)
+
     def place(self, walked, at):
         """The agent has walked these states of its route: it is at index `at` of path, or NONE on its way back."""
         for i in range(len(walked) - 1):
-            a, b = walked[i], walked[i + 1]
-            straight = a % self.width == b % self.width or a // self.width == b // self.width
-            self.expected -= self.through(a, b, STRAIGHT if straight else DIAGONAL)
+            self.expected -= self.length_between(walked[i], walked[i + 1])
         self.s_current, self.at = walked[len(walked) - 1], at
 
     def branch(self):
@@ -1189,13 +1298,13 @@ class Search:
             return None
         return cost + self.h_between(self.on_path(0), self.s_goal)
 
-    def stands(self):
-        """Neither blocked nor dearer than expected: the rise part of RestartSearch?(), over the whole route."""
+    def route_fault(self):
+        """BLOCKED, DEARER or STANDS: the rise part of RestartSearch?(), over the whole route."""
         if self.path_length == 0:
-            return True
+            return STANDS
         while not self.find_meeting():
             self.grow_path()
-        return self.route_stands()
+        return self.fault()
 
     def could_shorten(self, fallen, opened, only_next_to_closed, limit):
         """h(s_current, u) + c(u, v) + h(v, s_goal), Algorithm 3's c', is below the limit for some arc whose cost fell.
@@ -1234,6 +1343,13 @@ class Search:
             costs[i] = self.step_cost(states[i], states[i + 1])
         return costs
 
+    def is_legal(self, states):
+        """Whether every step of a walk is."""
+        for i in range(len(states) - 1):
+            if self.legal(states[i], states[i + 1]) == NONE:
+                return False
+        return True
+
     def is_known(self):
         """For every state, whether the running search knows it."""
         return (np.asarray(self.word) >> np.uint64(STAMP)) == np.uint64(self.search)
@@ -1241,6 +1357,20 @@ class Search:
     def is_expanded(self):
         """For every state, whether the running search has closed it."""
         return self.is_known() & ((np.asarray(self.word) & np.uint64(CLOSED)) != 0)
+
+    def draw(self, picture, unknown, expanded, opened):
+        """Writes one of these numbers for every state: the running search does not know it, has closed it, or has it in
+        Open."""
+        out = memoryview(picture)
+        with cython.nogil:
+            self.draw_states(out, unknown, expanded, opened)
+
+    def draw_states(self, out, unknown, expanded, opened):
+        for s in range(self.states):
+            if not self.known(s):
+                out[s] = unknown
+            else:
+                out[s] = expanded if self.word[s] & CLOSED else opened
 
     def g_values(self, states):
         """g of these states, all known."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tb_planner import kernel
 from tb_planner.algorithms import Algorithm, tba_star
 from tb_planner.grid import COST_STEPS, Cell, Change, GoalBlocked, Grid, StartBlocked
-from tb_planner.restart import RULES, could_shorten
+from tb_planner.restart import CODES, REASONS, RULES, Reason, could_shorten
 
 UNBOUNDED = 2**62
 STRAIGHT = 985  # the kernel's unit: a straight step
@@ -98,6 +98,8 @@ class TimeBoundedPlanner:
     a restart for a shorter way must shorten it, and by which a rise that does not block must make the route dearer.
     start_tolerance, goal_tolerance: how many cells away a free one may stand in for a blocked one.
     clean_search_every: after so many intervals a search on a map that has changed since then is restarted; 0: never.
+    All but Resources may be set to another value at any time; a tolerance counts from the next change of the map or
+    goal on. Its search takes the memory that the grid keeps, if there is any.
     """
 
     def __init__(
@@ -122,14 +124,16 @@ class TimeBoundedPlanner:
         self._k = k
         self._trace_steps = trace_steps
         self._min_improvement = float(min_improvement)
-        self.start_tolerance = start_tolerance
-        self.goal_tolerance = goal_tolerance
-        self.clean_search_every = clean_search_every
+        self._start_tolerance = start_tolerance
+        self._goal_tolerance = goal_tolerance
+        self._clean_search_every = clean_search_every
         s_start, s_goal = self._start_state(start), self._goal_state(goal)
         self._goal = grid.cell(grid.state(goal))
         self._passed: list[Change] = []  # falls that did not matter when they came
         self._passed_search = 0
-        self._search = _new_search(grid)
+        self._search = grid.take_search()
+        self._search.forget_figures()
+        self._search.forget_learned()
         _configure(self._search, self.algorithm)
         self._search.act(
             self.algorithm.restart in ('lazy', 'path_cost_increased'),
@@ -139,7 +143,7 @@ class TimeBoundedPlanner:
             self._min_improvement,
         )
         self._budget(first=True)
-        self._begin(s_start, s_goal)
+        self._begin(s_start, s_goal, None)
 
     # -------------------------------------------------------------------------------------------------- an interval
     def step(self) -> Status:
@@ -176,12 +180,12 @@ class TimeBoundedPlanner:
         if expansions is not None:
             self._budget(first=False, expansions=expansions)
         if self._is_clean_search_due():
-            self._restart()
+            self._restart(Reason.CLEAN_SEARCH)
         while (code := self._search.search_and_trace()) > kernel.NO_PATH:
             if code == kernel.PATH_FULL:
                 self._search.grow_path()
-            elif self._passed_falls_matter():
-                self._restart()
+            elif reason := self._passed_falls_matter():
+                self._restart(reason)
                 code = kernel.WAITED
                 break
         if expansions is not None or isinstance(self._k, Resources):
@@ -202,6 +206,18 @@ class TimeBoundedPlanner:
         """The new map, or a patch of it whose first cell is `at`; True if the search was restarted for it."""
         return self.map_changed(self.grid.update(values, at))
 
+    def use_grid(self, grid: Grid, change: Change) -> bool:
+        """The map in another Grid of the same shape and kind, and how it differs from the one used so far; True if the
+        search was restarted for it. From now on observe() writes into this one."""
+        kind, other = ((g.width, g.height, g.neighbours, g.corner_cutting, g.graded) for g in (self.grid, grid))
+        if kind != other:
+            raise ValueError(
+                f'the grid has width, height, neighbours, corner_cutting and graded {other}; the present one has {kind}'
+            )
+        self.grid = grid
+        self._search.use_grid(grid.moves.reshape(-1), grid.terrain.reshape(-1))
+        return self.map_changed(change)
+
     def map_changed(self, change: Change) -> bool:
         """observe(), for a grid that has been updated already."""
         if not change:
@@ -210,17 +226,10 @@ class TimeBoundedPlanner:
         s_goal = self._nearest_to_goal()
         if s_goal != search.s_goal:
             search.forget_learned()
-            self._restart(s_goal)
+            self._restart(Reason.GOAL_MOVED, s_goal)
             return True
-        misled = False
-        if self.algorithm.learn_h and len(change.fallen):  # what was learned holds only while costs rise
-            misled = search.learned_searches > 0
-            search.forget_learned()
-        if search.failed or misled or self._free_start() != search.s_current:
-            self._restart()
-            return True
-        if RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement):
-            self._restart()
+        if reason := self._reason_to_restart(change):
+            self._restart(reason)
             return True
         search.stale = True
         if self.algorithm.restart == 'lazy' and len(change.fallen) and not search.route_reaches_goal():
@@ -238,22 +247,39 @@ class TimeBoundedPlanner:
         elif state in back:
             self._search.place(back[: back.index(state) + 1], -1)
         else:
-            self._begin(state, self._search.s_goal)
+            self._begin(state, self._search.s_goal, Reason.OFF_ROUTE)
             return True
         if state == self._search.s_goal:
             self.status = Status.AT_GOAL
         return False
+
+    def advance_by(self, cells: int) -> None:
+        """The agent has walked so many cells of its route. The work goes with their number."""
+        _check_whole('cells', cells, 0)
+        if too_many := self._search.walk(cells):
+            raise ValueError(f'the agent has walked {cells} cells; its route has {cells - too_many} ahead')
+        if self._search.s_current == self._search.s_goal:
+            self.status = Status.AT_GOAL
+
+    def leave_route(self, cell: Cell) -> None:
+        """The agent is here, and not on its route: the search restarts from there. The route is not looked at."""
+        self._begin(self._start_state(cell, 'the cell gone to'), self._search.s_goal, Reason.OFF_ROUTE)
 
     def new_goal(self, goal: Cell) -> None:
         """From where the agent is to another goal. A refused one leaves the old one as it was."""
         s_goal = self._goal_state(goal)
         self._goal = self.grid.cell(self.grid.state(goal))
         self._search.forget_learned()
-        self._begin(self._free_start(), s_goal)
+        self._begin(self._free_start(), s_goal, Reason.NEW_GOAL)
 
-    def restart(self) -> None:
+    def restart(self, reason: Reason = Reason.REQUESTED) -> None:
         """InitializeSearch(), from where the agent is."""
-        self._restart()
+        self._restart(reason)
+
+    def release(self) -> None:
+        """Leaves its search's memory to the grid, for the next planner on it. This one is done."""
+        self.grid.keep_search(self._search)
+        del self._search
 
     def touch_memory(self) -> None:
         """Takes the memory of the search from the system now; else each tick takes what it needs, which, where
@@ -273,6 +299,55 @@ class TimeBoundedPlanner:
         _check_whole('k', k, 1)
         self._k = k
         self._budget(first=False)
+
+    @property
+    def trace_steps(self) -> int | None:
+        """N_T; a number may be set to another."""
+        return self._trace_steps
+
+    @trace_steps.setter
+    def trace_steps(self, trace_steps: int) -> None:
+        if self._trace_steps is None:
+            raise ValueError('trace_steps is None; trace-back that is not sliced stays so')
+        _check_whole('trace_steps', trace_steps, 1)
+        self._trace_steps = trace_steps
+        self._budget(first=False)
+
+    @property
+    def min_improvement(self) -> float:
+        return self._min_improvement
+
+    @min_improvement.setter
+    def min_improvement(self, min_improvement: float) -> None:
+        _check_fraction('min_improvement', min_improvement)
+        self._min_improvement = self._search.min_improvement = float(min_improvement)
+
+    @property
+    def start_tolerance(self) -> int:
+        return self._start_tolerance
+
+    @start_tolerance.setter
+    def start_tolerance(self, start_tolerance: int) -> None:
+        _check_whole('start_tolerance', start_tolerance, 0)
+        self._start_tolerance = start_tolerance
+
+    @property
+    def goal_tolerance(self) -> int:
+        return self._goal_tolerance
+
+    @goal_tolerance.setter
+    def goal_tolerance(self, goal_tolerance: int) -> None:
+        _check_whole('goal_tolerance', goal_tolerance, 0)
+        self._goal_tolerance = goal_tolerance
+
+    @property
+    def clean_search_every(self) -> int:
+        return self._clean_search_every
+
+    @clean_search_every.setter
+    def clean_search_every(self, clean_search_every: int) -> None:
+        _check_whole('clean_search_every', clean_search_every, 0)
+        self._clean_search_every = clean_search_every
 
     @property
     def current_cell(self) -> Cell:
@@ -303,10 +378,35 @@ class TimeBoundedPlanner:
         back, ahead = self._search.route_to_meeting()
         return self._cells(back + ahead[1:])
 
+    def route_cells(self, most: int | None = None) -> NDArray[np.int32]:
+        """The route's first cells, from where the agent is: x and y in rows. The work goes with their number, and with
+        the way back if there is one."""
+        if most is not None:
+            _check_whole('most', most, 1)
+        length = int(self._search.route_length()) + 1
+        cells = np.empty((length if most is None else min(length, most), 2), np.int32)
+        self._search.write_route(cells.reshape(-1), len(cells))
+        return cells
+
+    @property
+    def route_length(self) -> int:
+        """How many moves the route has."""
+        return int(self._search.route_length())
+
+    @property
+    def route_reaches_goal(self) -> bool:
+        """The goal has been found, and its path traced back."""
+        return bool(self._search.route_reaches_goal())
+
+    @property
+    def route_version(self) -> int:
+        """Another number whenever the route has changed, other than by the agent's walking along it."""
+        return int(self._search.route_version)
+
     @property
     def way_back(self) -> int:
         """How many of the route's moves are back-moves."""
-        return len(self._search.route_to_meeting()[0]) - 1
+        return int(self._search.way_back_length())
 
     @property
     def expansions(self) -> int:
@@ -317,6 +417,16 @@ class TimeBoundedPlanner:
     def searches(self) -> int:
         """Searches since the planner was made."""
         return int(self._search.searches)
+
+    @property
+    def restarts(self) -> dict[Reason, int]:
+        """How often, and why, a search has been started over; the sum is searches - 1."""
+        counts = self._search.restarts
+        return {reason: counts[code] for reason, code in CODES.items()}
+
+    @property
+    def last_restart(self) -> Reason | None:
+        return REASONS.get(self._search.last_restart)
 
     @property
     def intervals(self) -> int:
@@ -356,6 +466,12 @@ class TimeBoundedPlanner:
         expanded: NDArray[np.bool_] = self._search.is_expanded().reshape(self.grid.height, self.grid.width)
         return expanded
 
+    def search_picture(self, unknown: int = -1, expanded: int = 50, opened: int = 100) -> NDArray[np.int8]:
+        """[y, x]: one of these numbers for every cell that the search has not met, has closed, or has in Open."""
+        picture = np.empty((self.grid.height, self.grid.width), np.int8)
+        self._search.draw(picture.reshape(-1), unknown, expanded, opened)
+        return picture
+
     def open_cells(self) -> list[tuple[Cell, float, float]]:
         """Open as (cell, f, g), best first."""
         search, algorithm = self._search, self.algorithm
@@ -375,14 +491,29 @@ class TimeBoundedPlanner:
         return int(self._search.memory())
 
     # -------------------------------------------------------------------------------------------------- inside
-    def _begin(self, s_current: int, s_goal: int) -> None:
+    def _begin(self, s_current: int, s_goal: int, reason: Reason | None) -> None:
         self._passed.clear()
         self._search.pause_when_found = False
-        self._search.start(s_current, s_goal)
+        self._search.start(s_current, s_goal, CODES[reason] if reason else 0)
         self.status = Status.AT_GOAL if s_current == s_goal else Status.WAITED
 
-    def _restart(self, s_goal: int | None = None) -> None:
-        self._begin(self._free_start(), self._search.s_goal if s_goal is None else s_goal)
+    def _restart(self, reason: Reason, s_goal: int | None = None) -> None:
+        self._begin(self._free_start(), self._search.s_goal if s_goal is None else s_goal, reason)
+
+    def _reason_to_restart(self, change: Change) -> Reason | None:
+        """Of the agent and what the search knows, and the rule's own; for a goal that is where it was."""
+        search = self._search
+        misled = False
+        if self.algorithm.learn_h and len(change.fallen):  # what was learned holds only while costs rise
+            misled = search.learned_searches > 0
+            search.forget_learned()
+        if search.failed:
+            return Reason.NO_PATH
+        if self._free_start() != search.s_current:
+            return Reason.START_BLOCKED
+        if misled:
+            return Reason.UNLEARNED
+        return RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement)
 
     def _free_start(self) -> int:
         """The agent's state, or, if it has been blocked, a free one within the tolerance, if there is any."""
@@ -396,8 +527,8 @@ class TimeBoundedPlanner:
             if code == kernel.PATH_FULL:
                 search.grow_path()
             elif code == kernel.GOAL_FOUND:
-                if self._passed_falls_matter():
-                    self._restart()
+                if reason := self._passed_falls_matter():
+                    self._restart(reason)
                     search.pass_interval()
                     code = kernel.WAITED
                     if search.intervals_left == 0:
@@ -412,7 +543,7 @@ class TimeBoundedPlanner:
         last = self._search.intervals + intervals
         while (left := last - self._search.intervals) > 0 and not self._search.trail_is_full():
             if self._is_clean_search_due():
-                self._restart()
+                self._restart(Reason.CLEAN_SEARCH)
             if self._run(min(left, self.clean_search_every)) > kernel.WAITED:
                 break
 
@@ -433,14 +564,15 @@ class TimeBoundedPlanner:
             self._passed = [Change(np.empty(0, np.int32), fallen, opened)]
         self._search.pause_when_found = True
 
-    def _passed_falls_matter(self) -> bool:
+    def _passed_falls_matter(self) -> Reason | None:
         self._search.pause_when_found = False
         if not self._passed or self._passed_search != self._search.searches:
-            return False
+            return None
         passed, self._passed = self._passed, []
-        return any(
+        reasons = (
             could_shorten(self._search, c.fallen, c.opened, self.algorithm, self._min_improvement) for c in passed
         )
+        return next(filter(None, reasons), None)
 
     def _start_state(self, start: Cell, what: str = 'start') -> int:
         self.grid.state(start, what)
@@ -492,8 +624,7 @@ class TimeBoundedPlanner:
             _check_whole('trace_steps', trace_steps, 1)
         if self.algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
             raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
-        if not isinstance(min_improvement, (int, float)) or not 0 <= min_improvement < 1:
-            raise ValueError(f'min_improvement is {min_improvement}; it is a fraction, 0 to below 1')
+        _check_fraction('min_improvement', min_improvement)
         _check_whole('start_tolerance', start_tolerance, 0)
         _check_whole('goal_tolerance', goal_tolerance, 0)
         _check_whole('clean_search_every', clean_search_every, 0)
@@ -507,7 +638,7 @@ def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None =
         raise StartBlocked(_blocked('start', start, 0))
     if grid.is_blocked(goal):
         raise GoalBlocked(_blocked('goal', goal, 0))
-    search, grid.spare_search = grid.spare_search or _new_search(grid), None
+    search = grid.take_search()
     _configure(search, algorithm)
     before = search.expansions
     search.forget_learned()
@@ -517,7 +648,7 @@ def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None =
         search.grow_path()
     states = search.path_states() if search.goal_found else np.empty(0, np.int32)
     expansions = int(search.expansions - before)
-    grid.spare_search = search
+    grid.keep_search(search)
     if not len(states):
         return Plan(Status.NO_PATH, [], math.inf, expansions)
     ys, xs = np.divmod(states, grid.width)
@@ -527,17 +658,13 @@ def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None =
 
 def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
     """How many steps of this walk lie on no shortest path to the goal."""
-    search = _new_search(grid)
+    search = grid.new_search()
     search.configure(1, 0)  # Dijkstra's algorithm, from the goal to everywhere
     search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
     search.start(grid.state(goal), -1)
     search.search_and_trace()
     distance = search.g_values(states)
     return int(np.count_nonzero(distance[:-1] != search.step_costs(states) + distance[1:]))
-
-
-def _new_search(grid: Grid) -> kernel.Search:
-    return kernel.Search(grid.moves.reshape(-1), grid.terrain.reshape(-1), grid.width, grid.neighbours, grid.graded)
 
 
 def _configure(search: kernel.Search, algorithm: Algorithm) -> None:
@@ -572,3 +699,8 @@ def _blocked(what: str, cell: Cell, tolerance: int) -> str:
 def _check_whole(name: str, value: int, least: int) -> None:
     if not isinstance(value, (int, np.integer)) or not least <= value <= UNBOUNDED:
         raise ValueError(f'{name} is {value}; it is a whole number, {least} to {UNBOUNDED}')
+
+
+def _check_fraction(name: str, value: float) -> None:
+    if not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise ValueError(f'{name} is {value}; it is a fraction, 0 to below 1')

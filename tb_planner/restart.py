@@ -1,4 +1,4 @@
-"""RestartSearch?(): whether a change of the map makes the search start over.
+"""RestartSearch?(): whether a change of the map makes the search start over, and why.
 
 The agent's route is its way back to the path and the path ahead. `never`, `eager` and `lazy` are the 2014 paper's,
 `path_cost_increased` is StartNewSearch? of the 2012 paper. `lazy_as_printed` is Algorithm 3 to the letter, which looks
@@ -7,6 +7,7 @@ at path alone and sends agents into obstacles on their way back: for comparison 
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Callable
 
@@ -17,28 +18,68 @@ from tb_planner.algorithms import Algorithm
 from tb_planner.grid import Change
 from tb_planner.kernel import Search
 
-Rule = Callable[[Search, Change, Algorithm, float], bool]
+
+class Reason(str, enum.Enum):
+    """Why a search was started over."""
+
+    BLOCKED = 'blocked'
+    """The route is."""
+    DEARER = 'dearer'
+    """The route costs more than expected."""
+    OPEN_EMPTY = 'open_empty'
+    """The search found no path, on a map that had changed meanwhile."""
+    SHORTER = 'shorter'
+    """A cost fell, and there could be a shorter way."""
+    EAGER = 'eager'
+    """The map changed, and the rule is to restart then."""
+    GOAL_MOVED = 'goal_moved'
+    """The goal was blocked or freed, and another cell stands in for it."""
+    START_BLOCKED = 'start_blocked'
+    """The agent's own cell was blocked; it leaves through another."""
+    NO_PATH = 'no_path'
+    """There was no path; the map has changed since."""
+    UNLEARNED = 'unlearned'
+    """A cost fell, and what had been learned held only while costs rose."""
+    CLEAN_SEARCH = 'clean_search'
+    """It was time for one."""
+    NEW_GOAL = 'new_goal'
+    OFF_ROUTE = 'off_route'
+    """The agent is not where its route is."""
+    REQUESTED = 'requested'
+    MAP_MOVED = 'map_moved'
+    """The map has another size, resolution or origin."""
+    SETTINGS = 'settings'
+    """Another algorithm is wanted."""
+
+    __str__ = str.__str__
 
 
-def never(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
+CODES = {reason: code for code, reason in enumerate(Reason, 1)}
+"""The kernel's numbers for them; it gives the first three reasons by itself."""
+REASONS = dict(enumerate(Reason, 1))
+
+Rule = Callable[[Search, Change, Algorithm, float], 'Reason | None']
+
+
+def never(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:
     """TB-BFS as it is, for static maps: a blocked agent waits."""
-    return False
+    return None
 
 
-def eager(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
+def eager(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:
     """Eager restarting: whenever the cost function has changed."""
-    return bool(change)
+    return Reason.EAGER if change else None
 
 
-def path_cost_increased(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
+def path_cost_increased(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:
     """StartNewSearch?(), Algorithm 2 of 2012; looks at the whole route."""
-    return not search.stands()
+    return REASONS.get(search.route_fault())
 
 
-def lazy(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
+def lazy(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:
     """RestartSearch?(), Algorithm 3; looks at the whole route, not only at path."""
-    if not search.stands():
-        return True
+    if fault := search.route_fault():
+        return REASONS[fault]
     return could_shorten(search, change.fallen, change.opened, algorithm, min_improvement)
 
 
@@ -48,27 +89,27 @@ def could_shorten(
     opened: NDArray[np.int32],
     algorithm: Algorithm,
     min_improvement: float,
-) -> bool:
+) -> Reason | None:
     """w c' < what remains, for a cell whose cost fell. While the search runs only cells next to closed ones count: the
     others it will meet by itself."""
     if len(fallen) == 0 or algorithm.w_g == 0:  # greedy search promises nothing about costs
-        return False
+        return None
     remaining = search.remaining_cost()
     if remaining is None:
-        return True
+        return Reason.BLOCKED
     limit = _limit(remaining, algorithm, min_improvement)
-    return search.could_shorten(fallen, opened, not search.goal_found, limit)
+    return Reason.SHORTER if search.could_shorten(fallen, opened, not search.goal_found, limit) else None
 
 
-def lazy_as_printed(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
+def lazy_as_printed(search: Search, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:
     """RestartSearch?(), Algorithm 3 to the letter."""
     path = search.branch()
     if np.isin(path, change.risen, kind='table').any():
-        return True
+        return Reason.DEARER if search.is_legal(path) else Reason.BLOCKED
     if len(change.fallen) == 0 or algorithm.w_g == 0:
-        return False
+        return None
     limit = _limit(search.suffix_cost(path), algorithm, 0.0)
-    return search.could_shorten(change.fallen, change.opened, False, limit)
+    return Reason.SHORTER if search.could_shorten(change.fallen, change.opened, False, limit) else None
 
 
 def _limit(remaining: int, algorithm: Algorithm, min_improvement: float) -> int:

@@ -1,0 +1,218 @@
+"""Why a search was started over: every restart is counted under its reason."""
+
+import numpy as np
+import pytest
+from oracle import Terrain
+from strategies import COSTS, freed
+
+from tb_planner import (
+    ALGORITHMS,
+    Grid,
+    Reason,
+    Resources,
+    Status,
+    TimeBoundedPlanner,
+    rtba_star,
+    tb_wa_star,
+    tba_star,
+    tbaa_star,
+)
+from tb_planner.restart import CODES
+
+FAR = 10**6
+BLOCKED = np.array([[True]])
+FREE = np.array([[False]])
+
+
+def field(width=9, height=5):
+    return np.zeros((height, width), bool)
+
+
+def planner_on(values, start, goal, algorithm=None, k=FAR, **options):
+    return TimeBoundedPlanner(Grid(values), start, goal, algorithm, k, **options)
+
+
+def reasons(planner):
+    """Those that have been given, as often as they have."""
+    assert planner.searches == 1 + sum(planner.restarts.values())
+    return {reason: count for reason, count in planner.restarts.items() if count}
+
+
+def test_the_kernel_and_the_planner_mean_the_same_by_a_number():
+    from tb_planner import kernel
+
+    assert kernel.STANDS == 0
+    for name in ('BLOCKED', 'DEARER', 'OPEN_EMPTY'):
+        assert CODES[Reason[name]] == getattr(kernel, name)
+
+
+def test_a_reason_reads_as_its_word():
+    assert f'{Reason.GOAL_MOVED}' == str(Reason.GOAL_MOVED) == Reason.GOAL_MOVED.value == 'goal_moved'
+
+
+def test_a_first_search_is_no_restart():
+    planner = planner_on(field(), (0, 2), (8, 2))
+    planner.step()
+    assert reasons(planner) == {}
+    assert planner.last_restart is None
+
+
+def test_blocked():
+    planner = planner_on(field(), (0, 2), (8, 2))
+    planner.step()
+    assert planner.observe(BLOCKED, at=planner.route[3])
+    assert reasons(planner) == {Reason.BLOCKED: 1}
+
+
+@pytest.mark.parametrize('algorithm', [tba_star(), rtba_star(), tba_star('lazy_as_printed')])
+def test_dearer(algorithm):
+    planner = planner_on(np.ones((1, 9), np.float32), (0, 0), (8, 0), algorithm)
+    planner.step()
+    assert planner.observe(np.array([[3.0]], np.float32), at=(5, 0))
+    assert reasons(planner) == {Reason.DEARER: 1}
+    planner.step()
+    planner.observe(np.array([[np.inf]], np.float32), at=(6, 0))
+    assert planner.last_restart is Reason.BLOCKED
+
+
+def test_shorter():
+    blocked = field()
+    blocked[:4, 4] = True
+    planner = planner_on(blocked, (0, 0), (8, 0))
+    planner.step()
+    assert planner.observe(FREE, at=(4, 0))
+    assert reasons(planner) == {Reason.SHORTER: 1}
+
+
+def test_shorter_when_the_goal_is_found_for_a_fall_that_was_let_pass():
+    seen = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        blocked = rng.random((12, 12)) < 0.35
+        blocked[0, 0] = blocked[-1, -1] = False
+        planner = planner_on(blocked, (0, 0), (11, 11), k=3)
+        planner.step()
+        x, y = (int(n) for n in rng.integers(6, 12, 2))
+        if not planner.observe(FREE, at=(x, y)):
+            while planner.step() in (Status.MOVED, Status.WAITED):
+                pass
+            seen += reasons(planner) == {Reason.SHORTER: 1}
+    assert seen > 3
+
+
+def test_eager():
+    planner = planner_on(field(), (0, 2), (8, 2), tba_star('eager'))
+    planner.step()
+    assert planner.observe(BLOCKED, at=(0, 0))
+    assert reasons(planner) == {Reason.EAGER: 1}
+
+
+def test_goal_moved():
+    planner = planner_on(field(), (0, 2), (8, 2), goal_tolerance=1)
+    planner.step()
+    assert planner.observe(BLOCKED, at=(8, 2))
+    assert planner.observe(FREE, at=(8, 2))
+    assert reasons(planner) == {Reason.GOAL_MOVED: 2}
+
+
+def test_start_blocked():
+    planner = planner_on(field(), (4, 2), (8, 2), start_tolerance=1)
+    planner.step()
+    assert planner.observe(BLOCKED, at=planner.current_cell)
+    assert reasons(planner) == {Reason.START_BLOCKED: 1}
+
+
+def test_no_path_and_open_empty():
+    blocked = field()
+    blocked[:, 4] = True
+    planner = planner_on(blocked, (0, 2), (8, 2))
+    assert planner.step() is Status.NO_PATH
+    assert planner.observe(BLOCKED, at=(0, 0))
+    assert reasons(planner) == {Reason.NO_PATH: 1}
+    slow = planner_on(blocked, (0, 2), (8, 2), k=1)
+    slow.step()
+    assert not slow.observe(BLOCKED, at=(0, 0))
+    while slow.step() is not Status.NO_PATH:
+        pass
+    assert reasons(slow) == {Reason.OPEN_EMPTY: 1}
+
+
+def test_unlearned():
+    planner = planner_on(field(), (0, 2), (8, 2), tbaa_star())
+    planner.step()
+    planner.observe(BLOCKED, at=planner.route[3])
+    planner.step()
+    blocked = next(cell for cell in planner._cells(np.flatnonzero(planner.grid.blocked)))
+    assert planner.observe(FREE, at=blocked)
+    assert reasons(planner) == {Reason.BLOCKED: 1, Reason.UNLEARNED: 1}
+
+
+@pytest.mark.parametrize('by_run', [True, False])
+def test_clean_search(by_run):
+    planner = planner_on(field(40, 5), (0, 2), (39, 2), k=1, clean_search_every=5)
+    planner.step()
+    assert not planner.observe(BLOCKED, at=(0, 0))
+    if by_run:
+        planner.run(6)
+    else:
+        for _ in range(6):
+            planner.search()
+            planner.move()
+    assert reasons(planner) == {Reason.CLEAN_SEARCH: 1}
+
+
+def test_new_goal_requested_and_off_route():
+    planner = planner_on(field(), (0, 2), (8, 2))
+    planner.step()
+    planner.new_goal((8, 4))
+    assert planner.last_restart is Reason.NEW_GOAL
+    planner.restart()
+    assert planner.last_restart is Reason.REQUESTED
+    planner.step()
+    assert planner.advance((0, 0))
+    assert planner.last_restart is Reason.OFF_ROUTE
+    assert reasons(planner) == {Reason.NEW_GOAL: 1, Reason.REQUESTED: 1, Reason.OFF_ROUTE: 1}
+
+
+# ------------------------------------------------------------------ in any order
+
+
+@pytest.mark.parametrize('name', ALGORITHMS)
+def test_every_restart_has_a_reason_that_holds(name):
+    """Over thousands of changes: the counts add up, and of the routes left for being blocked, or dearer, all were."""
+    given = dict.fromkeys(Reason, 0)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        graded = bool(rng.integers(2))
+        values = rng.random((14, 14)) < 0.25
+        if graded:
+            values = np.where(values, np.inf, rng.choice(COSTS, values.shape)).astype(np.float32)
+        values = freed(values, (0, 0), (13, 13))
+        algorithm = tb_wa_star(1.8) if name == 'tb_wa_star' else ALGORITHMS[name]()
+        k = Resources(15) if rng.random() < 0.2 else int(rng.choice((2, 8, 40)))
+        planner = planner_on(values, (0, 0), (13, 13), algorithm, k)
+        for _ in range(60):
+            if planner.step() is Status.AT_GOAL:
+                break
+            route, before = planner.route, values
+            x, y = (int(n) for n in rng.integers(0, 12, 2))
+            values = values.copy()
+            values[y : y + 2, x : x + 2] = np.inf if graded and rng.random() < 0.5 else rng.random() < 0.5 or 1
+            values = freed(values, planner.current_cell, (13, 13))
+            found, searches = planner.goal_found, planner.searches
+            assert planner.observe(values) == (planner.searches == searches + 1)
+            after = Terrain(values, 8, False).length(route)
+            if planner.searches == searches:
+                assert after < float('inf') or len(route) == 1
+                continue
+            reason = planner.last_restart
+            given[reason] += 1
+            if reason is Reason.BLOCKED:
+                assert after == float('inf')
+            elif reason is Reason.DEARER:
+                assert Terrain(before, 8, False).length(route) < after < float('inf')
+            elif reason is Reason.SHORTER:
+                assert after < float('inf')
+                assert not found or algorithm.restart == 'lazy'
+        assert reasons(planner) is not None
+    assert given[Reason.BLOCKED] > 20
