@@ -61,7 +61,7 @@ class PlannerParameters:
         high=50,
     )
     inflation_radius_m: float = parameter(
-        0.45, 'where the margin of dearer cells around obstacles ends', unit='m', low=0, high=50
+        0.55, 'where the margin of dearer cells around obstacles ends', unit='m', low=0, high=50
     )
     cost_travel_multiplier: float = parameter(
         2.0, 'how much dearer than a free cell an almost lethal one is', low=0, high=MAX_COST - 1

@@ -37,14 +37,15 @@ def require_tf() -> Any:
 
 
 class PoseSource(Protocol):
-    """Where the robot is in a frame; None if that is not known, or no longer."""
+    """Where the robot is in the map's frame."""
 
-    def latest(self, frame: str) -> Pose2 | None: ...
+    def latest(self) -> Pose2 | None:
+        """None if it is not known, or no longer."""
 
     def age_s(self) -> float | None: ...
 
-    def in_frame(self, pose: StampedPose, frame: str) -> Pose2:
-        """A goal as seen from another frame; raises BadMessage if that cannot be told."""
+    def as_seen(self, goal: StampedPose) -> Pose2:
+        """A goal in the map's frame; raises BadMessage if it is in another one and that one's place is not known."""
 
     def forget(self) -> None:
         """What was known was said in another frame."""
@@ -59,13 +60,19 @@ class TopicPose:
     """Keeps the last good message. Its age counts from its receipt: robots' clocks differ."""
 
     def __init__(
-        self, node: Node, parameters: PlannerParameters, problems: Problems, now_s: Callable[[], float]
+        self,
+        node: Node,
+        parameters: PlannerParameters,
+        problems: Problems,
+        frame: Callable[[], str],
+        now_s: Callable[[], float],
     ) -> None:
         self._node = node
+        self._frame = frame
         self._timeout_s = parameters.pose_timeout_s or math.inf
         self._problems = problems
         self._now_s = now_s
-        self._last: StampedPose | None = None
+        self._last: Pose2 | None = None
         self._received_s = 0.0
         best_effort = parameters.pose_reliability == 'best_effort'
         qos = QoSProfile(
@@ -77,23 +84,23 @@ class TopicPose:
 
     def _take(self, message: Any) -> None:
         try:
-            self._last = pose_from_message(message)
-            self._received_s = self._now_s()
+            stamped = pose_from_message(message)
+            if stamped.frame not in ('', self._frame()):
+                raise BadMessage(f'pose is in frame {stamped.frame!r}, the map in {self._frame()!r}')
         except BadMessage as error:
             self._problems.warn('pose', f'{error}; the last good pose stays')
+        else:
+            self._last, self._received_s = stamped.pose, self._now_s()
 
-    def latest(self, frame: str) -> Pose2 | None:
+    def latest(self) -> Pose2 | None:
         age_s = self.age_s()
         if self._last is None or age_s is None:
-            return None
-        if self._last.frame not in ('', frame):
-            self._problems.warn('pose', f'pose is in frame {self._last.frame!r}, the map in {frame!r}; it is not used')
             return None
         if age_s > self._timeout_s:
             text = f'pose is {age_s:.1f} s old, more than {self._timeout_s} s; no waypoint is given'
             self._problems.warn('pose', text)
             return None
-        return self._last.pose
+        return self._last
 
     def age_s(self) -> float | None:
         if self._last is None:
@@ -102,10 +109,12 @@ class TopicPose:
         self._received_s = min(self._received_s, now_s)  # the clock may have been set back
         return now_s - self._received_s
 
-    def in_frame(self, pose: StampedPose, frame: str) -> Pose2:
-        if pose.frame in ('', frame):
-            return pose.pose
-        raise BadMessage(f'goal is in frame {pose.frame!r}, the map in {frame!r}; only pose_source tf can transform it')
+    def as_seen(self, goal: StampedPose) -> Pose2:
+        if goal.frame in ('', self._frame()):
+            return goal.pose
+        raise BadMessage(
+            f'goal is in frame {goal.frame!r}, the map in {self._frame()!r} (pose_source tf could transform it)'
+        )
 
     def forget(self) -> None:
         self._last = None
@@ -120,9 +129,10 @@ class TopicPose:
 class TfPose:
     """Looks the robot's frame up in TF. A transform older than the tolerance is not used."""
 
-    def __init__(self, node: Node, parameters: PlannerParameters, problems: Problems) -> None:
+    def __init__(self, node: Node, parameters: PlannerParameters, problems: Problems, frame: Callable[[], str]) -> None:
         tf2_ros = require_tf()
         self._node = node
+        self._frame = frame
         self._base = parameters.robot_base_frame
         self._tolerance_s = parameters.transform_tolerance_s
         self._problems = problems
@@ -132,17 +142,18 @@ class TfPose:
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, node)
 
-    def latest(self, frame: str) -> Pose2 | None:
+    def latest(self) -> Pose2 | None:
+        what = f'transform {self._frame()} to {self._base}'
         try:
-            transform = self._buffer.lookup_transform(frame, self._base, Time())
-            self._last = _pose_of(transform.transform, f'transform {frame} to {self._base}')
+            transform = self._buffer.lookup_transform(self._frame(), self._base, Time())
+            self._last = _pose_of(transform.transform, what)
             self._stamp_ns = stamp_ns(transform.header.stamp)
         except (self._error, BadMessage) as error:
             self._problems.warn('pose', f'no pose from TF: {error}')
         age_s = self.age_s()
         if age_s is not None and age_s > self._tolerance_s:
-            text = f'transform {frame} to {self._base} is {age_s:.1f} s old, more than {self._tolerance_s} s'
-            self._problems.warn('pose', f'{text}; no waypoint is given')
+            text = f'{what} is {age_s:.1f} s old, more than {self._tolerance_s} s; no waypoint is given'
+            self._problems.warn('pose', text)
             return None
         return self._last
 
@@ -153,17 +164,18 @@ class TfPose:
             return 0.0
         return max((self._node.get_clock().now().nanoseconds - self._stamp_ns) * 1e-9, 0.0)
 
-    def in_frame(self, pose: StampedPose, frame: str) -> Pose2:
-        if pose.frame in ('', frame):
-            return pose.pose
+    def as_seen(self, goal: StampedPose) -> Pose2:
+        frame = self._frame()
+        if goal.frame in ('', frame):
+            return goal.pose
         try:
-            transform = self._buffer.lookup_transform(frame, pose.frame, Time())
+            transform = self._buffer.lookup_transform(frame, goal.frame, Time())
         except self._error as error:
-            raise BadMessage(f'goal is in frame {pose.frame!r}, the map in {frame!r}: {error}') from error
-        origin = _pose_of(transform.transform, f'transform {frame} to {pose.frame}')
+            raise BadMessage(f'goal is in frame {goal.frame!r}, the map in {frame!r}: {error}') from error
+        origin = _pose_of(transform.transform, f'transform {frame} to {goal.frame}')
         cos, sin = math.cos(origin.yaw), math.sin(origin.yaw)
-        x, y = pose.pose.x_m, pose.pose.y_m
-        return Pose2(origin.x_m + cos * x - sin * y, origin.y_m + sin * x + cos * y, origin.yaw + pose.pose.yaw)
+        x, y = goal.pose.x_m, goal.pose.y_m
+        return Pose2(origin.x_m + cos * x - sin * y, origin.y_m + sin * x + cos * y, origin.yaw + goal.pose.yaw)
 
     def forget(self) -> None:
         self._last = None

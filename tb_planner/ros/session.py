@@ -88,7 +88,7 @@ class Session:
 
     def say_goodbye(self) -> None:
         """The goal is dropped: the robot stays where it is, and the plan is gone."""
-        pose = self._poses.latest(self._frame)
+        pose = self._poses.latest()
         if self._navigator.goal is not None and pose is not None:
             self._outputs.waypoint(pose, self._frame)
         self._outputs.plan(_NO_PLAN, self._frame, None)
@@ -148,12 +148,12 @@ class Session:
 
     def _pose_source(self) -> PoseSource:
         if self._parameters.pose_source == 'tf':
-            return TfPose(self._node, self._parameters, self._problems)
-        return TopicPose(self._node, self._parameters, self._problems, self._now_s)
+            return TfPose(self._node, self._parameters, self._problems, lambda: self._frame)
+        return TopicPose(self._node, self._parameters, self._problems, lambda: self._frame, self._now_s)
 
     def _take_goal(self, message: PoseStamped) -> None:
         try:
-            goal = self._poses.in_frame(pose_from_message(message, 'goal'), self._frame)
+            goal = self._poses.as_seen(pose_from_message(message, 'goal'))
         except BadMessage as error:
             kept = self._navigator.goal
             self._problems.warn(
@@ -209,7 +209,7 @@ class Session:
         update = source.live_map.latest()
         before = self._expansions_so_far()
         search: Callable[[Any], None] | None = None if self._parameters.expansions_per_tick else self._budget.spend
-        pose = self._poses.latest(self._frame)
+        pose = self._poses.latest()
         tick = self._navigator.tick(update, pose, search, map_lost=self._map_is_lost())
         self._expansions = max(self._expansions_so_far() - before, 0)
         if update is not None and tick.waypoint is not None and received_s is not None:
@@ -308,7 +308,7 @@ class Session:
     def _distance_to_goal_m(self) -> float | None:
         """Along the plan, and straight on from its end if it does not reach the goal yet."""
         goal = self._navigator.goal
-        pose = self._poses.latest(self._frame)
+        pose = self._poses.latest()
         if goal is None or pose is None:
             return None
         points = np.vstack([(pose.x_m, pose.y_m), self._navigator.plan_points(), (goal.x_m, goal.y_m)])
