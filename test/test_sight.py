@@ -53,9 +53,9 @@ def free(*rows):
 def coordinates(side):
     """On lines, in the middle and between, in and around the grid, in as many digits as count."""
     fine = st.integers(-4096, (side * 16384) + 4096).map(lambda n: n / 16384)
-    coarse = st.integers(-4, (side + 1) * 4).map(lambda n: n / 4)
-    centres = st.integers(0, side - 1).map(lambda n: n + 0.5)
-    return st.one_of(centres, coarse, fine)
+    coarse = st.integers(-1, (side + 1) * 2).map(lambda n: n / 2)
+    lines = st.integers(0, side - 1).map(float)
+    return st.one_of(lines, coarse, fine)
 
 
 @st.composite
@@ -73,6 +73,9 @@ def ways(draw):
 @example((free('.#', '..'), (0.5, 0.5), (1.5, 1.5), 16))
 @example((free('..', '#.'), (0.5, 0.5), (1.5, 1.5), 16))
 @example((free('.#', '..'), (1.0, 0.5), (0.5, 1.5), 16))
+@example((free('..#', '...'), (0.5, 1.0), (2.0, 1.0), 16))
+@example((free('.#..'), (2.0, 0.25), (0.5, 0.75), 16))
+@example((free('.#', '..'), (1.0, 1.0), (0.25, 0.5), 16))
 @example((free('....', '....'), (0.0, 0.0), (4.0, 2.0), 16))
 @example((free('....', '....'), (0.0, 0.0), (3.0, 1.0), 16))
 def test_way_is_clear_if_all_cells_it_touches_are(mode, way):
