@@ -1,4 +1,4 @@
-"""Stands in for the module cython where kernel.py runs uncompiled and Cython is not installed."""
+"""Stands in for the module cython where compiled modules run as plain Python and Cython is not installed."""
 
 from contextlib import nullcontext
 
