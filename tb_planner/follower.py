@@ -70,9 +70,9 @@ class Follower:
     def passed(self, terrain: NDArray[np.uint16], route: NDArray[np.int32], position: Point) -> int | None:
         """How many cells of the route the robot has put behind it, never less than before; None if it has left it.
 
-        It has left the route if no point of it within the tolerance is in clear sight; after a jump no longer than that,
-        which may be noise, only if this is so twice. Where it has just been is still on the route: noise or a push may
-        take it back a little."""
+        It has left the route if no point of it within the tolerance is in clear sight; after a jump within the
+        tolerance, which may be noise, if that is so twice. Where it has just been is still on the route, since noise or
+        a push may take it back."""
         line = self._line(route, None)
         here = self._here(terrain, line, position)
         foot = None if here is None else self._foot(terrain, line, here.point)
@@ -190,8 +190,10 @@ class Follower:
             return -1
 
         ways = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
-        fit = np.flatnonzero(_keep_to_route(points - foot.point, self._tolerance / 2))
-        fit = fit[ways[fit] <= max(self._distance, ways[0])]
+        half = self._tolerance / 2
+        is_near = math.dist(position, foot.point) <= half  # else it has to come nearer first
+        reach = self._distance if is_near else min(self._distance, self._tolerance)
+        fit = np.flatnonzero(_keep_to_route(points - foot.point, half) & (ways <= max(reach, ways[0])))
         if kept >= 0 and ways[kept] > self._distance + self._tolerance:
             kept = -1
         x, y = position
