@@ -9,11 +9,11 @@ from time import monotonic
 from typing import Any
 
 SAME_TEXT_S = 5.0
-SAME_KIND_S = 0.5
+SAME_KIND_S = 0.2
 
 
 class Problems:
-    """Every problem is counted by its kind; the same text is logged once in 5 s, the same kind twice a second.
+    """Every problem is counted by its kind; the same text is logged once in 5 s, others of the kind five a second.
 
     Any thread may report.
     """
