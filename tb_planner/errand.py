@@ -96,11 +96,9 @@ class Errand:
     def hold(self) -> HeldRoute | None:
         """Keeps the route, for as long as it stands, whatever becomes of the search."""
         if self.held is None and len(self._ahead) > 1:
-            held = HeldRoute.lay(self.geometry.to_world_array(self._ahead), self.geometry)
-            if held.stands(self.planner.grid):
-                self.held = held
-                self._holds += 1
-                self._held_follower.forget()
+            self.held = HeldRoute.lay(self.geometry.to_world_array(self._ahead), self.geometry, self.planner.grid)
+            self._holds += 1
+            self._held_follower.forget()
         return self.held
 
     # -------------------------------------------------------------------------------------------------- a tick
@@ -109,9 +107,8 @@ class Errand:
         self._keep_to_route(position, cell)
         self._ticks += 1
         if clean_every and self._ticks > clean_every and self._map_has_changed:
-            self.hold()
-            self.planner.restart()
-            self._note_restarts(Reason.CLEAN_SEARCH)
+            self.planner.restart(Reason.CLEAN_SEARCH)
+            self._note_restarts()
         search(self.planner)
         self._note_restarts()
         self._ahead = self.planner.route_cells(HELD_CELLS)
@@ -167,14 +164,14 @@ class Errand:
         self._note_restarts()
         self._ahead = self.planner.route_cells(1)
 
-    def _note_restarts(self, reason: Reason | None = None) -> None:
-        """Restarts since the last call; those for `reason` if it is given."""
+    def _note_restarts(self) -> None:
+        """Those since the last call. If none of them says that the route is bad, it is held."""
         counts, before = self.planner.restarts, self._counted
         new = [r for r in counts for _ in range(counts[r] - before[r])]
         if not new:
             return
         self._counted = counts
         self._ticks, self._map_has_changed = 0, False
-        self._restarts += new if reason is None else [reason]
+        self._restarts += new
         if _ROUTE_IS_STILL_GOOD.issuperset(new):
             self.hold()

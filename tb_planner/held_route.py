@@ -9,9 +9,15 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Geometry
 from tb_planner.grid import BLOCKED, Cell, Grid
+from tb_planner.planner import find_path
 
-_NUDGE = 1e-6
-"""In cells. Points that a shift of half a cell has put on the lines of the grid all fall to the same side of them."""
+MOST_MENDS = 16
+MOST_MENDED_CELLS = 2**16
+"""What mending may look at: some milliseconds of work."""
+
+_MARGIN = 2  # cells around a gap in which a way to close it is looked for
+_NUDGE = 1e-6  # places that a shift of half a cell has put on the lines of the grid all fall to the same side
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,24 +26,22 @@ class HeldRoute:
 
     points_m: NDArray[np.float64]
     cells: NDArray[np.int32]
+    """Each a neighbour of the one before."""
     point_of: NDArray[np.intp]
     """For each cell the last point before it."""
 
     @classmethod
-    def lay(cls, points_m: NDArray[np.float64], geometry: Geometry) -> HeldRoute:
-        """On this map; its cells may be outside."""
-        points = geometry.to_grid_array(points_m) + _NUDGE
-        ways = np.diff(points, axis=0)
-        parts = np.maximum(np.ceil(np.abs(ways).max(axis=1, initial=0.0) - _NUDGE), 1).astype(np.intp)
-        point_of = np.append(np.repeat(np.arange(len(ways)), parts), len(ways))
-        first = np.cumsum(parts) - parts
-        share = (np.arange(len(point_of) - 1) - np.repeat(first, parts)) / np.repeat(parts, parts)
-        samples = points[point_of]
-        samples[:-1] += share[:, None] * ways[point_of[:-1]]
-        cells = np.floor(samples).astype(np.int32)
-        is_new = np.ones(len(cells), np.bool_)
-        is_new[1:] = (cells[1:] != cells[:-1]).any(axis=1)
-        return cls(points_m, cells[is_new], point_of[is_new])
+    def lay(cls, points_m: NDArray[np.float64], geometry: Geometry, grid: Grid) -> HeldRoute | None:
+        """On this map, if it allows that. On a map that has moved, walls are drawn on other cells than before: where
+        that has put one into the way, the route gives way a little."""
+        places = geometry.to_grid_array(points_m)
+        places[:-1] += _NUDGE  # but not the goal
+        held: HeldRoute | None = cls(points_m, *_cells_under(places))
+        for _ in range(MOST_MENDS):
+            if held is None or held.stands(grid):
+                return held
+            held = held._mended(grid)
+        return None
 
     def walked(self, cells: int) -> HeldRoute:
         """What is left of it after so many cells."""
@@ -46,14 +50,74 @@ class HeldRoute:
 
     def stands(self, grid: Grid) -> bool:
         """Whether the grid allows every step of it."""
-        x, y = self.cells.T
-        if x.min() < 0 or y.min() < 0 or x.max() >= grid.width or y.max() >= grid.height:
-            return False
-        if grid.terrain[y[0], x[0]] == BLOCKED:
-            return False
-        return grid.first_illegal_step(y * np.int32(grid.width) + x) is None
+        return bool(_is_free(grid, self.cells).all()) and grid.first_illegal_step(self._states(grid)) is None
 
     @property
     def last_cell(self) -> Cell:
-        x, y = self.cells[-1].tolist()
-        return x, y
+        return _as_cell(self.cells[-1])
+
+    def _states(self, grid: Grid) -> NDArray[np.int32]:
+        x, y = self.cells.T
+        return y * np.int32(grid.width) + x
+
+    def _mended(self, grid: Grid) -> HeldRoute | None:
+        """With its first gap closed, or what is left of it after a beginning that is blocked."""
+        free = np.flatnonzero(_is_free(grid, self.cells))
+        if len(free) < 2:
+            return None
+        if free[0] > 0:
+            return self.walked(int(free[0])) if free[0] <= _MARGIN else None
+        gaps = np.flatnonzero(np.diff(free) > 1)
+        before = free[gaps[0]] if len(gaps) else free[-1]
+        sound = HeldRoute(self.points_m, self.cells[: before + 1], self.point_of[: before + 1])
+        cut = grid.first_illegal_step(sound._states(grid))
+        before = before if cut is None else cut
+        after = free[free > before]
+        if len(after) == 0:
+            return None
+        between = _way_between(grid, self.cells[before : after[0] + 1])
+        if between is None:
+            return None
+        cells = np.concatenate((self.cells[:before], between, self.cells[after[0] + 1 :]))
+        point_of = np.concatenate(
+            (self.point_of[:before], np.full(len(between), self.point_of[before]), self.point_of[after[0] + 1 :])
+        )
+        return HeldRoute(self.points_m, cells, point_of)
+
+
+def _cells_under(places: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """The cells under the straight ways between places, and for each the index of the last place before it."""
+    ways = np.diff(places, axis=0)
+    parts = np.maximum(np.ceil(np.abs(ways).max(axis=1, initial=0.0) - _ROUNDING), 1).astype(np.intp)
+    before = np.append(np.repeat(np.arange(len(ways)), parts), len(ways))
+    first = np.cumsum(parts) - parts
+    share = (np.arange(len(before) - 1) - np.repeat(first, parts)) / np.repeat(parts, parts)
+    filled = places[before]
+    filled[:-1] += share[:, None] * ways[before[:-1]]
+    cells = np.floor(filled).astype(np.int32)
+    is_new = np.ones(len(cells), np.bool_)
+    is_new[1:] = (cells[1:] != cells[:-1]).any(axis=1)
+    return cells[is_new], before[is_new]
+
+
+def _way_between(grid: Grid, gap: NDArray[np.int32]) -> NDArray[np.int32] | None:
+    """From the first of these cells to the last, near them."""
+    (left, top), (right, bottom) = (np.maximum(gap.min(axis=0) - _MARGIN, 0), gap.max(axis=0) + _MARGIN + 1)
+    window = grid.terrain[top:bottom, left:right] == BLOCKED
+    if window.size > MOST_MENDED_CELLS:
+        return None
+    near = Grid(window, neighbours=grid.neighbours, corner_cutting=grid.corner_cutting)
+    plan = find_path(near, _as_cell(gap[0] - (left, top)), _as_cell(gap[-1] - (left, top)))
+    return np.array(plan.cells, np.int32) + np.array((left, top), np.int32) if plan.cells else None
+
+
+def _as_cell(row: NDArray[np.int32]) -> Cell:
+    x, y = row.tolist()
+    return x, y
+
+
+def _is_free(grid: Grid, cells: NDArray[np.int32]) -> NDArray[np.bool_]:
+    x, y = cells[:, 0], cells[:, 1]
+    inside = (x >= 0) & (y >= 0) & (x < grid.width) & (y < grid.height)
+    free: NDArray[np.bool_] = inside & (grid.terrain[np.where(inside, y, 0), np.where(inside, x, 0)] != BLOCKED)
+    return free

@@ -277,7 +277,7 @@ class Navigator:
         if self._errand is not None and self._goal is not None:
             points_m = self._errand.points_m((self._goal.x_m, self._goal.y_m))
             self._set_out_again(Reason.MAP_MOVED, None)
-        self._held = None if points_m is None else HeldRoute.lay(points_m, update.geometry)
+        self._held = None if points_m is None else HeldRoute.lay(points_m, update.geometry, update.grid)
         self._spare = None
 
     def _act(self, pose: Pose2 | None, search: Search) -> _Outcome:

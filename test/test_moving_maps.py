@@ -1,0 +1,257 @@
+"""Maps that move: SLAM's grow and shift, also by parts of a cell. Goal and route stay where they are in the world."""
+
+import math
+
+import numpy as np
+import pytest
+from trip import Trip, free_room
+
+from tb_planner import tba_star
+from tb_planner.geometry import Geometry
+from tb_planner.grid import Grid
+from tb_planner.held_route import HeldRoute
+from tb_planner.navigator import NavigationStatus, Pose2
+from tb_planner.restart import Reason
+
+S = NavigationStatus
+
+WALLS = [(2.0, -1.0, 2.3, 2.2), (4.0, 0.8, 4.3, 5.0)]
+"""Left, bottom, right and top, in metres."""
+START, GOAL = (0.55, 1.05), (5.55, 1.05)
+
+MOVES = {
+    'grown on the right': Geometry(90, 40, 0.1),
+    'grown on the left': Geometry(80, 55, 0.1, (-1.0, -1.5, 0.0)),
+    'shifted by part of a cell': Geometry(70, 40, 0.1, (-0.037, 0.026, 0.0)),
+    'shifted by half a cell': Geometry(70, 40, 0.1, (-0.05, -0.05, 0.0)),
+    'finer': Geometry(140, 80, 0.05),
+    'a little finer': Geometry(90, 60, 0.083, (-0.2, -0.1, 0.0)),
+    'coarser': Geometry(50, 30, 0.15, (-0.3, -0.1, 0.0)),
+    'turned': Geometry(110, 100, 0.1, (0.0, -3.0, 0.4)),
+    'turned by a quarter': Geometry(60, 90, 0.1, (7.5, -1.0, math.pi / 2)),
+}
+
+
+def seen_on(geometry, walls=WALLS):
+    """Cells whose centres are in a wall, or near enough to touch it."""
+    ys, xs = np.mgrid[: geometry.height, : geometry.width]
+    points = geometry.to_world_array(np.stack((xs, ys), axis=-1).reshape(-1, 2))
+    reach = geometry.resolution_m / 2
+    blocked = np.zeros(len(points), bool)
+    for left, bottom, right, top in walls:
+        x, y = points.T
+        blocked |= (x > left - reach) & (x < right + reach) & (y > bottom - reach) & (y < top + reach)
+    return blocked.reshape(geometry.height, geometry.width)
+
+
+def trip_on(geometry, **changes):
+    return Trip(seen_on(geometry), START, GOAL, geometry=geometry, algorithm=tba_star(), **changes)
+
+
+FIRST = Geometry(70, 40, 0.1)
+
+
+@pytest.mark.parametrize('moved', MOVES.values(), ids=MOVES.keys())
+def test_a_robot_neither_stops_nor_turns_back_when_the_map_moves(moved):
+    still = trip_on(FIRST)
+    still.run_to_goal()
+    trip = trip_on(FIRST)
+    trip.run(10)
+    trip.move_map(seen_on(moved), moved)
+    trip.navigator.settings = still.navigator.settings
+    few = {'search': lambda planner: planner.search(20)}  # so that the new search takes many ticks
+    tick = trip.tick(**few)
+    assert tick.restarts == (Reason.MAP_MOVED,)
+    while trip.last.status == S.NAVIGATING:
+        trip.drive()
+        trip.tick(**few)
+    assert trip.last.status == S.ARRIVED
+    assert trip.way_length < 1.05 * still.way_length + 0.3
+
+
+@pytest.mark.parametrize('moved', MOVES.values(), ids=MOVES.keys())
+def test_the_plan_of_the_tick_that_moves_the_map_is_the_old_one_and_lies_in_free_cells(moved):
+    trip = trip_on(FIRST)
+    trip.run(10)
+    before = trip.navigator.plan_points()
+    trip.move_map(seen_on(moved), moved)
+    trip.tick(search=lambda planner: planner.search(1))
+    plan = trip.navigator.plan_points()
+    gaps = np.hypot(*(plan[:, None] - before[None]).T).min(axis=0)
+    assert gaps.max() <= 2.5 * moved.resolution_m  # half a diagonal, and a cell where a wall is drawn on others
+    assert plan[-1] == pytest.approx(GOAL)
+    cells = [moved.cell_at(*point) for point in plan]
+    assert not any(trip.blocked[y, x] for x, y in cells)
+
+
+def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody():
+    random = np.random.default_rng(3)
+    still = trip_on(FIRST)
+    still.run_to_goal()
+    trip = trip_on(FIRST, k=50)
+    trip.run(1)
+    left, bottom, width, height = 0.0, 0.0, 70, 40
+    while trip.last.status in (S.NAVIGATING, S.WAITING) and len(trip.told) < 300:
+        if len(trip.told) % 5 == 0:
+            left -= 0.1 * random.integers(0, 3) + random.choice([0.0, 0.05, 0.013])
+            bottom -= 0.1 * random.integers(0, 3) + random.choice([0.0, 0.05, 0.021])
+            width, height = width + int(random.integers(3, 6)), height + int(random.integers(3, 6))
+            moved = Geometry(width, height, 0.1, (float(left), float(bottom), 0.0))
+            trip.move_map(seen_on(moved), moved)
+        trip.tick()
+        trip.drive()
+    assert trip.last.status == S.ARRIVED
+    assert trip.statuses.index(S.NAVIGATING) < 3
+    assert S.WAITING not in trip.statuses[3:]
+    assert trip.way_length < 1.1 * still.way_length + 0.3
+
+
+def test_a_held_route_that_the_new_map_blocks_is_not_followed():
+    trip = trip_on(FIRST)
+    trip.run(10)
+    moved = Geometry(80, 55, 0.1, (-1.0, -1.5, 0.0))
+    walls = [*WALLS, (2.6, 1.5, 2.8, 5.0)]
+    trip.move_map(seen_on(moved, walls), moved)
+    tick = trip.tick(search=lambda planner: planner.search(1))
+    assert tick.status in (S.WAITING, S.NAVIGATING)
+    plan = trip.navigator.plan_points()
+    assert len(plan) < 5
+    trip.run_to_goal()
+
+
+def test_a_held_route_that_is_blocked_later_is_dropped_in_the_same_tick():
+    trip = trip_on(FIRST)
+    trip.run(10)
+    moved = Geometry(80, 55, 0.1, (-1.0, -1.5, 0.0))
+    trip.move_map(seen_on(moved), moved)
+    slow = {'search': lambda planner: planner.search(1)}
+    trip.tick(**slow)
+    assert len(trip.navigator.plan_points()) > 20
+    values = seen_on(moved)
+    x, y = moved.cell_at(*trip.navigator.plan_points()[20])
+    values[y - 2 : y + 3, x - 2 : x + 3] = True
+    trip.change_map(values)
+    trip.tick(**slow)
+    assert len(trip.navigator.plan_points()) < 20
+    trip.run_to_goal()
+
+
+def test_a_robot_pushed_off_a_held_route_starts_again_from_where_it_is():
+    trip = trip_on(FIRST)
+    trip.run(10)
+    moved = MOVES['grown on the left']
+    trip.move_map(seen_on(moved), moved)
+    slow = {'search': lambda planner: planner.search(1)}
+    trip.tick(**slow)
+    trip.place = 0.3, 3.5
+    trip.tick(**slow)
+    trip.tick(**slow)
+    assert Reason.OFF_ROUTE in trip.restarts
+    trip.run_to_goal()
+
+
+def test_the_new_route_takes_over_when_it_is_ready():
+    trip = trip_on(FIRST)
+    trip.run(10)
+    moved = MOVES['grown on the left']
+    trip.move_map(seen_on(moved, WALLS[1:]), moved)  # the first wall has gone
+    tick = trip.tick(search=lambda planner: planner.search(1))
+    assert not trip.navigator.planner.goal_found
+    length = np.hypot(*np.diff(trip.navigator.plan_points(), axis=0).T).sum()
+    tick = trip.tick(search=lambda planner: planner.search(100_000))
+    assert tick.plan_changed
+    assert np.hypot(*np.diff(trip.navigator.plan_points(), axis=0).T).sum() < length - 0.3
+    trip.run_to_goal()
+
+
+def test_two_moves_between_poses_keep_the_route():
+    trip = trip_on(FIRST)
+    trip.run(10)
+    for name in ('grown on the left', 'a little finer'):
+        trip.move_map(seen_on(MOVES[name]), MOVES[name])
+        tick = trip.tick(pose=False)
+        assert tick.status == S.POSE_LOST
+    tick = trip.tick(search=lambda planner: planner.search(1))
+    assert (tick.status, tick.restarts) == (S.NAVIGATING, (Reason.MAP_MOVED,))
+    trip.run_to_goal()
+
+
+def test_a_goal_that_the_new_map_no_longer_holds_waits_for_one_that_does():
+    trip = trip_on(FIRST)
+    trip.run(10)
+    small = Geometry(30, 40, 0.1)
+    trip.move_map(seen_on(small), small)
+    assert trip.tick().status == S.GOAL_OUTSIDE_MAP
+    assert len(trip.navigator.plan_points()) == 0
+    trip.move_map(seen_on(FIRST), FIRST)
+    assert trip.tick().status == S.NAVIGATING
+    trip.run_to_goal()
+
+
+def test_a_move_without_a_goal_is_no_restart():
+    trip = Trip(free_room(20, 20), (0.35, 0.35))
+    trip.tick()
+    trip.move_map(free_room(30, 30), Geometry(30, 30, 0.1))
+    assert trip.tick().restarts == ()
+    trip.navigator.new_goal(Pose2(2.5, 2.5))
+    assert trip.run_to_goal().restarts == ()
+    assert trip.restarts == []
+
+
+# ------------------------------------------------------------------------------------------------------ laying routes
+def grid_of(geometry):
+    return Grid(np.zeros((geometry.height, geometry.width), bool))
+
+
+@pytest.mark.parametrize('geometry', MOVES.values(), ids=MOVES.keys())
+def test_the_cells_of_a_laid_route_follow_each_other_and_lie_under_its_points(geometry):
+    random = np.random.default_rng(1)
+    steps = random.choice([-0.1, 0.0, 0.1], (200, 2))
+    points = np.array((3.05, 2.05)) + np.cumsum(steps[(steps != 0).any(axis=1)], axis=0)
+    route = HeldRoute.lay(points, geometry, grid_of(geometry))
+    steps = np.abs(np.diff(route.cells, axis=0)).max(axis=1)
+    assert steps.min() == steps.max() == 1
+    centres = geometry.to_world_array(route.cells)
+    gaps = np.hypot(*(points[:, None] - centres[None]).T).min(axis=0)
+    assert gaps.max() <= geometry.resolution_m * math.sqrt(0.5) + 1e-5
+
+
+@pytest.mark.parametrize('geometry', MOVES.values(), ids=MOVES.keys())
+def test_what_is_left_of_a_laid_route_is_laid_on_the_same_cells(geometry):
+    points = np.stack((np.linspace(1.05, 5.05, 41), np.full(41, 1.05)), axis=1)
+    route = HeldRoute.lay(points, geometry, grid_of(geometry))
+    for walked in (0, 1, 7, len(route.cells) - 1):
+        left = route.walked(walked)
+        assert left.cells.tolist() == route.cells[walked:].tolist()
+        again = HeldRoute.lay(left.points_m, geometry, grid_of(geometry))
+        cells = again.cells.tolist()
+        assert cells[cells.index(left.cells[0].tolist()) :] == left.cells.tolist()
+
+
+def test_a_laid_route_stands_only_where_every_step_is_legal():
+    points = np.array([[0.15, 0.15], [0.25, 0.25], [0.35, 0.25]])
+    route = HeldRoute.lay(points, Geometry(5, 5, 0.1), Grid(free_room(5, 5)))
+    assert route.cells.tolist() == [[1, 1], [2, 2], [3, 2]]
+    assert route.stands(Grid(free_room(5, 5)))
+    for x, y in ((1, 1), (2, 2), (3, 2), (2, 1), (1, 2)):
+        blocked = free_room(5, 5)
+        blocked[y, x] = True
+        assert not route.stands(Grid(blocked))
+    assert not route.stands(Grid(free_room(3, 5)))
+
+
+def test_a_route_beside_a_wall_gives_way_by_a_cell_where_the_wall_is_drawn_on_others():
+    points = np.stack((np.linspace(0.15, 0.75, 7), np.full(7, 0.35)), axis=1)
+    values = free_room(9, 6)
+    values[3, 3:6] = True
+    route = HeldRoute.lay(points, Geometry(9, 6, 0.1), Grid(values))
+    assert route is not None
+    assert route.cells[[0, -1]].tolist() == [[1, 3], [7, 3]]
+    assert np.abs(route.cells[:, 1] - 3).max() == 1
+    values[:, 3:6] = True
+    assert HeldRoute.lay(points, Geometry(9, 6, 0.1), Grid(values)) is None
+
+
+def test_a_route_that_leaves_the_map_cannot_be_laid():
+    points = np.stack((np.linspace(0.15, 2.75, 27), np.full(27, 0.35)), axis=1)
+    assert HeldRoute.lay(points, Geometry(9, 6, 0.1), Grid(free_room(9, 6))) is None
