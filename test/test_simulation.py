@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_planner.geometry import Geometry
-from tb_planner.simulation import Limits, Obstacle, Pose, RandomChange, ScriptError, Settings, Simulation, read_script
-from tb_planner.simulation.robot import sweep_touches
+from tb_planner.navigator import Pose2
+from tb_planner.simulation import Limits, Obstacle, RandomChange, ScriptError, Settings, Simulation, read_script
+from tb_planner.simulation.robot import composed, sweep_touches
 
 RESOLUTION_M = 0.05
 RADIUS_M = 0.15
@@ -31,7 +32,7 @@ def simulation(occupancy=None, start=(2.0, 5.0, 0.0), script=(), origin=(0.0, 0.
     height, width = occupancy.shape
     geometry = Geometry(width, height, RESOLUTION_M, origin)
     settings = Settings(robot_radius_m=RADIUS_M, **settings)
-    return Simulation(occupancy, geometry, Pose(*start), settings, script)
+    return Simulation(occupancy, geometry, Pose2(*start), settings, script)
 
 
 def run(sim, seconds):
@@ -137,7 +138,7 @@ def test_no_wall_is_too_thin_at_any_step_and_speed(dt_s, speed, yaw, diagonal, r
         occupancy[20, 20:61] = occupancy[60, 20:61] = occupancy[20:61, 20] = occupancy[20:61, 60] = 100
     limits = Limits(max_speed_m_s=speed, max_acceleration_m_s2=1e4)
     settings = Settings(robot_radius_m=radius_m, limits=limits, dt_s=dt_s, command_timeout_s=10.0)
-    sim = Simulation(occupancy, Geometry(80, 80, RESOLUTION_M), Pose(2.02, 2.02, yaw), settings)
+    sim = Simulation(occupancy, Geometry(80, 80, RESOLUTION_M), Pose2(2.02, 2.02, yaw), settings)
     sim.command(speed, 0.3)
     for _ in range(min(round(4.0 / (speed * dt_s)) + 5, 120)):
         sim.step()
@@ -171,7 +172,7 @@ def test_the_disc_in_its_sweep_touches_what_a_fine_walk_of_points_touches():
 @pytest.mark.parametrize('dt_s', [0.005, 0.02, 0.1])
 def test_the_robot_turns_drives_and_stops_at_its_waypoint(yaw, dt_s):
     sim = simulation(start=(3.0, 3.0, yaw), dt_s=dt_s, waypoint_timeout_s=0.0)
-    waypoint = Pose(6.0, 5.0, -1.0)
+    waypoint = Pose2(6.0, 5.0, -1.0)
     sim.drive_to(waypoint)
     farthest_aside = 0.0
     along = math.atan2(2.0, 3.0)
@@ -187,7 +188,7 @@ def test_the_robot_turns_drives_and_stops_at_its_waypoint(yaw, dt_s):
 
 def test_the_robot_brakes_without_turning_when_its_waypoint_is_suddenly_its_own_position():
     sim = simulation(start=(3.0, 3.0, 0.0))
-    sim.drive_to(Pose(8.0, 3.0, 0.0))
+    sim.drive_to(Pose2(8.0, 3.0, 0.0))
     run_through(sim, 1.5)
     assert sim.motion.speed_m_s == 1.0
     told = sim.pose
@@ -201,7 +202,7 @@ def test_the_robot_brakes_without_turning_when_its_waypoint_is_suddenly_its_own_
 
 def test_the_robot_stops_when_waypoints_cease():
     sim = simulation(waypoint_timeout_s=1.0)
-    sim.drive_to(Pose(9.0, 5.0, 0.0))
+    sim.drive_to(Pose2(9.0, 5.0, 0.0))
     run_through(sim, 3.0)
     assert sim.motion.speed_m_s == 0
     assert sim.pose.x_m < 4.0
@@ -218,7 +219,7 @@ def wild_run(seed):
     states = []
     for number, _ in enumerate(run(sim, 6.0)):
         if number % 50 == 0:
-            sim.drive_to(Pose(2.0 + number / 50, 5.0, 0.0))
+            sim.drive_to(Pose2(2.0 + number / 50, 5.0, 0.0))
         states += [np.array([*astuple(sim.pose), sim.motion.speed_m_s]), np.array(astuple(sim.noisy_pose(0.1, 0.1)))]
         states.append(sim.terrain.occupancy)
     return b''.join(state.tobytes() for state in states)
@@ -272,13 +273,13 @@ def test_nothing_appears_near_the_robot_or_its_goal():
     change = RandomChange(rate=30.0, period_s=0.1, size_m=0.3, open_walls=False)
     script = [Obstacle(x_m=x, y_m=5.0, width_m=0.3, height_m=0.3, at_s=1.0) for x in np.arange(1.0, 9.0, 0.5)]
     sim = simulation(world='changing', change=change, script=script, keep_clear_m=1.0, goal_clear_m=0.7)
-    goal = Pose(7.0, 7.0, 0.0)
+    goal = Pose2(7.0, 7.0, 0.0)
     sim.set_goal(goal)
     before = sim.terrain.occupancy.copy()
     centres = (np.indices(before.shape)[::-1].reshape(2, -1).T + 0.5) * RESOLUTION_M
     appeared = 0
     for number, _ in enumerate(run(sim, 10.0)):
-        sim.drive_to(Pose(2.5 + number % 7 * 0.1, 5.0, 0.0))
+        sim.drive_to(Pose2(2.5 + number % 7 * 0.1, 5.0, 0.0))
         new = ((sim.terrain.occupancy == 100) & (before != 100)).reshape(-1)
         appeared += new.sum()
         to_robot = np.hypot(*(centres[new] - (sim.pose.x_m, sim.pose.y_m)).T)
@@ -342,7 +343,7 @@ def test_an_obstacle_waits_until_the_robot_is_out_of_its_way():
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script)
     run_through(sim, 1.0)
     assert sim.terrain.occupancy[100, 40] == 0
-    sim.drive_to(Pose(5.0, 5.0, 0.0))
+    sim.drive_to(Pose2(5.0, 5.0, 0.0))
     run_through(sim, 3.0)
     assert sim.terrain.occupancy[100, 40] == 100
     assert sim.collisions == 0
@@ -352,9 +353,9 @@ def test_the_script_can_wait_for_the_first_goal():
     script = [Obstacle(x_m=6.0, y_m=6.0, width_m=0.4, height_m=0.4, at_s=0.5)]
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script, script_from_goal=True)
     run_through(sim, 2.0)
-    sim.set_goal(Pose(8.0, 8.0, 0.0))
+    sim.set_goal(Pose2(8.0, 8.0, 0.0))
     run_through(sim, 0.4)
-    sim.set_goal(Pose(8.0, 7.0, 0.0))
+    sim.set_goal(Pose2(8.0, 7.0, 0.0))
     assert sim.terrain.occupancy[120, 120] == 0
     run_through(sim, 0.2)
     assert sim.terrain.occupancy[120, 120] == 100
@@ -386,7 +387,7 @@ def test_without_line_of_sight_all_within_the_radius_is_revealed():
 def test_what_was_seen_stays_known_and_news_covers_all_that_is_new():
     sim = simulation(world='unknown', sensor_radius_m=1.0, waypoint_timeout_s=0.0)
     told = sim.map_news().occupancy
-    sim.drive_to(Pose(6.0, 5.0, 0.0))
+    sim.drive_to(Pose2(6.0, 5.0, 0.0))
     patches = 0
     for _ in run(sim, 5.0):
         news = sim.map_news()
@@ -403,7 +404,7 @@ def test_an_obstacle_in_an_unknown_world_is_known_once_it_is_seen():
     script = [Obstacle(x_m=8.0, y_m=5.0, width_m=0.5, height_m=0.5)]
     sim = simulation(world='unknown', sensor_radius_m=3.0, script=script)
     assert sim.map_news().occupancy[100, 155] == -1
-    sim.drive_to(Pose(6.0, 5.0, 0.0))
+    sim.drive_to(Pose2(6.0, 5.0, 0.0))
     run_through(sim, 3.0)
     assert sim.map_news().occupancy[100, 155] == 100
 
@@ -414,7 +415,7 @@ def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitte
     place = Geometry(200, 200, RESOLUTION_M, origin)
     walls = hall()
     walls[40:60, 40:60] = 100
-    start, end = (Pose(*place.to_world(x, 100.0), 0.0) for x in (60.0, 120.0))
+    start, end = (Pose2(*place.to_world(x, 100.0), 0.0) for x in (60.0, 120.0))
     sim = simulation(
         walls,
         astuple(start),
@@ -490,13 +491,13 @@ def test_a_scan_agrees_with_a_fine_walk_along_each_ray(seed):
 def test_putting_the_robot_elsewhere_moves_odometry_s_origin_and_not_odometry():
     sim = simulation()
     assert astuple(sim.odometry) == pytest.approx((0.0, 0.0, 0.0))
-    sim.drive_to(Pose(4.0, 5.0, 0.0))
+    sim.drive_to(Pose2(4.0, 5.0, 0.0))
     run_through(sim, 1.0)
     odometry = sim.odometry
     assert odometry.x_m > 0.2
-    sim.place(Pose(7.0, 3.0, 2.0))
+    sim.place(Pose2(7.0, 3.0, 2.0))
     assert astuple(sim.odometry) == pytest.approx(astuple(odometry))
-    assert astuple(sim.map_to_odom.then(sim.odometry)) == pytest.approx((7.0, 3.0, 2.0))
+    assert astuple(composed(sim.map_to_odom, sim.odometry)) == pytest.approx((7.0, 3.0, 2.0))
     run_through(sim, 1.0)
     assert astuple(sim.pose) == (7.0, 3.0, 2.0)
 
@@ -508,7 +509,7 @@ def test_putting_the_robot_elsewhere_moves_odometry_s_origin_and_not_odometry():
 def test_the_robot_cannot_be_put_into_a_wall_or_off_the_map(pose, reason):
     sim = simulation()
     with pytest.raises(ValueError, match=reason):
-        sim.place(Pose(*pose))
+        sim.place(Pose2(*pose))
     assert astuple(sim.pose) == (2.0, 5.0, 0.0)
     with pytest.raises(ValueError, match=reason):
         simulation(start=pose)

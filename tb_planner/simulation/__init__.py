@@ -14,8 +14,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.geometry import Geometry
+from tb_planner.navigator import Pose2
 from tb_planner.simulation.map_view import MapNews, MapView
-from tb_planner.simulation.robot import Limits, Motion, Pose, accelerated, moved, touches, towards, way_until_contact
+from tb_planner.simulation.robot import (
+    Limits,
+    Motion,
+    accelerated,
+    composed,
+    inverse,
+    moved,
+    touches,
+    towards,
+    way_until_contact,
+)
 from tb_planner.simulation.sensor import Known, Rays
 from tb_planner.simulation.terrain import Box, KeepClear, Obstacle, RandomChange, ScriptError, Terrain, read_script
 
@@ -25,7 +36,6 @@ __all__ = [
     'MapNews',
     'Motion',
     'Obstacle',
-    'Pose',
     'RandomChange',
     'ScriptError',
     'Settings',
@@ -43,7 +53,7 @@ class Settings:
 
     dt_s: float = 0.02
     """The step of the physics."""
-    robot_radius_m: float = 0.15
+    robot_radius_m: float = 0.1
     limits: Limits = field(default_factory=Limits)
     world: str = 'static'
     waypoint_tolerance_m: float = 0.03
@@ -96,7 +106,7 @@ class Simulation:
         self,
         occupancy: ArrayLike,
         geometry: Geometry,
-        start: Pose,
+        start: Pose2,
         settings: Settings | None = None,
         script: Sequence[Obstacle] = (),
     ) -> None:
@@ -110,12 +120,12 @@ class Simulation:
         self.terrain = Terrain(occupied, geometry, script=() if still else script, change=change, seed=settings.seed)
         self.steps = 0
         self.collisions = 0
-        self.goal: Pose | None = None
+        self.goal: Pose2 | None = None
         """Where the robot is to go; nothing appears there."""
         self._script_starts_at_s = math.inf if settings.script_from_goal else 0.0
         self._touching = False
         self._speeds: tuple[float, float] | None = None
-        self._waypoint: Pose | None = None
+        self._waypoint: Pose2 | None = None
         self._stops_at_s = math.inf
         self._noise = np.random.default_rng([settings.seed, 1])
         self._known: Known | None = None
@@ -139,18 +149,18 @@ class Simulation:
         return self.steps * self.settings.dt_s
 
     @property
-    def pose(self) -> Pose:
+    def pose(self) -> Pose2:
         return self.motion.pose
 
     @property
-    def map_to_odom(self) -> Pose:
+    def map_to_odom(self) -> Pose2:
         """Where odometry began; it moves only when the robot is put elsewhere."""
         return self._map_to_odom
 
     @property
-    def odometry(self) -> Pose:
+    def odometry(self) -> Pose2:
         """The pose as the wheels tell it."""
-        return self._map_to_odom.inverse().then(self.pose)
+        return composed(inverse(self._map_to_odom), self.pose)
 
     def command(self, speed_m_s: float, turn_rad_s: float) -> None:
         """Drive so; for command_timeout_s at most."""
@@ -159,7 +169,7 @@ class Simulation:
         self._speeds, self._waypoint = (speed_m_s, turn_rad_s), None
         self._stops_at_s = self.time_s + self.settings.command_timeout_s
 
-    def drive_to(self, waypoint: Pose) -> None:
+    def drive_to(self, waypoint: Pose2) -> None:
         """Turn to this point, drive there and stop; if it is the robot's own position, stop."""
         self._speeds, self._waypoint = None, waypoint
         timeout_s = self.settings.waypoint_timeout_s
@@ -168,7 +178,7 @@ class Simulation:
     def halt(self) -> None:
         self._speeds = self._waypoint = None
 
-    def place(self, pose: Pose) -> None:
+    def place(self, pose: Pose2) -> None:
         """Puts the robot elsewhere, standing still. Odometry does not notice."""
         cell = self.geometry.cell_at(pose.x_m, pose.y_m)
         where = f'({pose.x_m:g}, {pose.y_m:g})'
@@ -180,11 +190,11 @@ class Simulation:
             )
         odometry = self.odometry
         self.motion, self._touching = Motion(pose), False
-        self._map_to_odom = pose.then(odometry.inverse())
+        self._map_to_odom = composed(pose, inverse(odometry))
         self.halt()
         self._look()
 
-    def set_goal(self, goal: Pose | None) -> None:
+    def set_goal(self, goal: Pose2 | None) -> None:
         """Nothing appears around this point from now on."""
         self.goal = goal
         if goal is not None:
@@ -200,11 +210,11 @@ class Simulation:
         if self.steps % period == 0:
             self._look()
 
-    def noisy_pose(self, noise_m: float, noise_rad: float) -> Pose:
+    def noisy_pose(self, noise_m: float, noise_rad: float) -> Pose2:
         """The robot's pose as a poor localisation has it; draws do not touch the rest of the run."""
         x, y, turn = self._noise.normal(size=3)
         pose = self.pose
-        return Pose(pose.x_m + noise_m * x, pose.y_m + noise_m * y, pose.yaw + noise_rad * turn)
+        return Pose2(pose.x_m + noise_m * x, pose.y_m + noise_m * y, pose.yaw + noise_rad * turn)
 
     def scan(self, angles: NDArray[np.float64], range_max_m: float) -> NDArray[np.float64]:
         """Ranges in metres at these angles from the robot's heading, through the true world; inf: nothing met."""
@@ -261,7 +271,7 @@ class Simulation:
             discs.append(KeepClear(self.goal.x_m, self.goal.y_m, self.settings.goal_clear_m))
         return discs
 
-    def _touches(self, pose: Pose) -> bool:
+    def _touches(self, pose: Pose2) -> bool:
         resolution = self.geometry.resolution_m
         x, y = self.geometry.to_grid(pose.x_m, pose.y_m)
         return touches(self.terrain.occupancy, x, y, self.settings.robot_radius_m / resolution)

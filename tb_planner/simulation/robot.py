@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tb_planner.costmap import OCCUPIED
 from tb_planner.geometry import Geometry
+from tb_planner.navigator import Pose2
 
 TURN_ON_THE_SPOT_RAD = 0.4
 """With a waypoint farther aside than this the robot stops and turns before it drives on."""
@@ -25,32 +26,10 @@ _ROUNDING = 1e-9  # in cells
 
 
 @dataclass(frozen=True)
-class Pose:
-    x_m: float
-    y_m: float
-    yaw: float
-
-    def __post_init__(self) -> None:
-        if not all(map(math.isfinite, (self.x_m, self.y_m, self.yaw))):
-            raise ValueError(f'pose ({self.x_m}, {self.y_m}, {self.yaw}) is not finite')
-
-    def then(self, other: Pose) -> Pose:
-        """The pose that is `other` as seen from here."""
-        cos, sin = math.cos(self.yaw), math.sin(self.yaw)
-        x_m = self.x_m + cos * other.x_m - sin * other.y_m
-        y_m = self.y_m + sin * other.x_m + cos * other.y_m
-        return Pose(x_m, y_m, wrapped(self.yaw + other.yaw))
-
-    def inverse(self) -> Pose:
-        cos, sin = math.cos(self.yaw), math.sin(self.yaw)
-        return Pose(-cos * self.x_m - sin * self.y_m, sin * self.x_m - cos * self.y_m, wrapped(-self.yaw))
-
-
-@dataclass(frozen=True)
 class Motion:
     """Where the robot is and how it moves."""
 
-    pose: Pose
+    pose: Pose2
     speed_m_s: float = 0.0
     turn_rad_s: float = 0.0
 
@@ -80,6 +59,20 @@ def wrapped(angle: float) -> float:
     return math.remainder(angle, 2 * math.pi)
 
 
+def composed(frame: Pose2, pose: Pose2) -> Pose2:
+    """A pose that is given in a frame, as seen from where the frame itself is given."""
+    cos, sin = math.cos(frame.yaw), math.sin(frame.yaw)
+    x_m = frame.x_m + cos * pose.x_m - sin * pose.y_m
+    y_m = frame.y_m + sin * pose.x_m + cos * pose.y_m
+    return Pose2(x_m, y_m, wrapped(frame.yaw + pose.yaw))
+
+
+def inverse(pose: Pose2) -> Pose2:
+    """Where the origin is as seen from the pose."""
+    cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
+    return Pose2(-cos * pose.x_m - sin * pose.y_m, sin * pose.x_m - cos * pose.y_m, wrapped(-pose.yaw))
+
+
 def accelerated(motion: Motion, speed_m_s: float, turn_rad_s: float, limits: Limits, dt_s: float) -> Motion:
     """Speeds as near to the commanded ones as the limits allow within a step."""
     return Motion(
@@ -93,11 +86,13 @@ def moved(motion: Motion, dt_s: float) -> Motion:
     """A step on where nothing is in the way."""
     pose, turned = motion.pose, motion.turn_rad_s * dt_s
     heading, way_m = pose.yaw + turned / 2, motion.speed_m_s * dt_s
-    ahead = Pose(pose.x_m + way_m * math.cos(heading), pose.y_m + way_m * math.sin(heading), wrapped(pose.yaw + turned))
+    ahead = Pose2(
+        pose.x_m + way_m * math.cos(heading), pose.y_m + way_m * math.sin(heading), wrapped(pose.yaw + turned)
+    )
     return Motion(ahead, motion.speed_m_s, motion.turn_rad_s)
 
 
-def towards(motion: Motion, waypoint: Pose, tolerance_m: float, limits: Limits, dt_s: float) -> tuple[float, float]:
+def towards(motion: Motion, waypoint: Pose2, tolerance_m: float, limits: Limits, dt_s: float) -> tuple[float, float]:
     """Speeds to command: turn to the waypoint, drive, slow down; there, stop and turn as it says."""
     pose = motion.pose
     dx, dy = waypoint.x_m - pose.x_m, waypoint.y_m - pose.y_m
@@ -135,8 +130,8 @@ def sweep_touches(
 
 
 def way_until_contact(
-    occupancy: NDArray[np.int8], geometry: Geometry, start: Pose, end: Pose, radius_m: float
-) -> tuple[Pose, bool]:
+    occupancy: NDArray[np.int8], geometry: Geometry, start: Pose2, end: Pose2, radius_m: float
+) -> tuple[Pose2, bool]:
     """How far the disc gets on its straight way, and whether something stopped it; its centre stays on the map."""
     a, b = geometry.to_grid(start.x_m, start.y_m), geometry.to_grid(end.x_m, end.y_m)
     radius = radius_m / geometry.resolution_m
@@ -154,7 +149,7 @@ def way_until_contact(
         reached, blocked = (middle, blocked) if free(middle) else (reached, middle)
     x_m = start.x_m + reached * (end.x_m - start.x_m)
     y_m = start.y_m + reached * (end.y_m - start.y_m)
-    return Pose(x_m, y_m, end.yaw), True
+    return Pose2(x_m, y_m, end.yaw), True
 
 
 def _ramp(now: float, wanted: float, limit: float, most: float) -> float:

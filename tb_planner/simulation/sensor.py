@@ -26,6 +26,7 @@ class Rays:
         self, occupancy: NDArray[np.int8], x: float, y: float, directions: NDArray[np.float64], reach: float
     ) -> None:
         x, y = _off_grid_lines(x), _off_grid_lines(y)
+        reach = min(reach, math.hypot(*occupancy.shape))
         column, row = math.floor(x), math.floor(y)
         margin = math.ceil(reach) + 2
         self._left, self._low = column - margin, row - margin

@@ -1,0 +1,312 @@
+"""The simulator as a node: Nav2's loopback simulator, and a world that changes or is unknown besides.
+
+The physics takes steps of a fixed length. A timer on the wall's clock lets happen as many as are due, so that a late
+timer makes a robot late and never makes it jump: the same inputs before the same steps give the same run.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
+from nav_msgs.msg import OccupancyGrid, Odometry
+from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import PublisherEventCallbacks
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock as ClockMessage
+from sensor_msgs.msg import LaserScan
+from std_msgs.msg import UInt32
+
+from tb_planner.maps import MapError, read_map
+from tb_planner.navigator import Pose2
+from tb_planner.ros import parameters as ros_parameters
+from tb_planner.ros.conversions import BadMessage, pose_from_message, pose_message
+from tb_planner.ros.problems import Problems
+from tb_planner.ros.shared_files import shared_file
+from tb_planner.ros.simulator_messages import (
+    map_message,
+    odometry_message,
+    scan_message,
+    transform_message,
+    update_message,
+)
+from tb_planner.ros.simulator_parameters import SimulatorParameters
+from tb_planner.simulation import Obstacle, Simulation, read_script
+from tb_planner.simulation.places import random_goal, random_start
+
+SHORTEST_TIMER_S = 0.002
+LONGEST_LAG_S = 0.25
+"""What is later than this, on the wall's clock, is not made up for: simulated time is slower then."""
+GOAL_PERIOD_S = 1.0
+ROOM_AT_START_M = 0.3
+ARRIVED_M = 0.5
+
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_NEWEST = QoSProfile(depth=1)
+_QUEUED = QoSProfile(depth=10)
+_SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class CannotStart(ValueError):
+    """A map, a script or a place that the simulator cannot start with."""
+
+
+class SimulatorNode(Node):
+    """A robot in a world, over ROS."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('simulator', **options)
+        self.chosen = ros_parameters.declare(self, SimulatorParameters)
+        self.problems = Problems(self.get_logger())
+        try:
+            self.simulation, self._goal = _simulation(self.chosen)
+        except (MapError, OSError, ValueError) as error:
+            raise CannotStart(str(error)) from error
+        self._steady, self._system = Clock(clock_type=ClockType.STEADY_TIME), Clock(clock_type=ClockType.SYSTEM_TIME)
+        self._make_publishers()
+        self._make_subscriptions()
+        self._publish_map(self.simulation.whole_map())
+        self._publish_collisions()
+        self._due = [(self._publish_pose, self._steps(self.chosen.odom_publish_dur))]
+        self._due += [(self._publish_scan, self._steps(self.chosen.scan_publish_dur))]
+        self._map_at_s = 0.0
+        self._goal_listeners, self._goal_heeded = 0, True
+        self._anchor()
+        self._timer = self.create_timer(self._timer_period_s, self._catch_up, clock=self._steady)
+        if self.chosen.give_goal:
+            self.create_timer(GOAL_PERIOD_S, self._give_goal, clock=self._steady)
+        ros_parameters.apply_changes(self, SimulatorParameters, self._apply)
+        self.get_logger().info(
+            f'{self.chosen.world} world {self.chosen.map or "office"}, robot at {self.simulation.pose}, '
+            f'{self.chosen.real_time_factor:g} times real time'
+        )
+
+    def _make_publishers(self) -> None:
+        publish, chosen = self.create_publisher, self.chosen
+        self._updates, self._update_type = None, None
+        if chosen.publish_map_updates:
+            self._update_type = self._optional('map_msgs.msg', 'OccupancyGridUpdate', 'changes come as whole maps')
+        events = PublisherEventCallbacks(matched=self._map_listener_came) if self._update_type else None
+        self._map = publish(OccupancyGrid, 'map', _LATCHED, event_callbacks=events)
+        if self._update_type is not None:
+            self._updates = publish(self._update_type, 'map_updates', _QUEUED)
+        self._pose = publish(PoseStamped, 'pose', _NEWEST)
+        self._odom = publish(Odometry, 'odom', _QUEUED)
+        self._scan = publish(LaserScan, 'scan', _SENSOR)
+        self._collisions = publish(UInt32, '~/collisions', _LATCHED)
+        self._clock_publisher = publish(ClockMessage, '/clock', _NEWEST) if chosen.publish_clock else None
+        self._goals = publish(PoseStamped, 'goal_pose', _NEWEST) if chosen.give_goal else None
+        self._tf_type: Any = None
+        if chosen.publish_tf:
+            self._tf_type = self._optional('tf2_msgs.msg', 'TFMessage', 'there is no TF')
+        self._tf = publish(self._tf_type, '/tf', QoSProfile(depth=100)) if self._tf_type is not None else None
+
+    def _make_subscriptions(self) -> None:
+        hear = self.create_subscription
+        if self.chosen.follow_waypoint:
+            hear(PoseStamped, 'waypoint', self._posed('waypoint', self._take_waypoint), _NEWEST)
+        elif self.chosen.enable_stamped_cmd_vel:
+            hear(TwistStamped, 'cmd_vel', lambda message: self._take_command(message.twist), _QUEUED)
+        else:
+            hear(Twist, 'cmd_vel', self._take_command, _QUEUED)
+        hear(PoseWithCovarianceStamped, 'initialpose', self._posed('initialpose', self._take_place), _QUEUED)
+        hear(PoseStamped, 'goal_pose', self._posed('goal_pose', self.simulation.set_goal), _NEWEST)
+
+    def _optional(self, module: str, name: str, consequence: str) -> Any:
+        """A message type that may not be installed."""
+        try:
+            return getattr(import_module(module), name)
+        except ImportError:
+            self.get_logger().warning(f'{module.partition(".")[0]} is not installed: {consequence}')
+            return None
+
+    # time
+
+    def _steps(self, seconds: float) -> int:
+        return max(1, round(seconds / self.chosen.update_duration))
+
+    @property
+    def _timer_period_s(self) -> float:
+        return max(self.chosen.update_duration / self.chosen.real_time_factor, SHORTEST_TIMER_S)
+
+    def _anchor(self) -> None:
+        """From here on steps are counted against the wall's clock."""
+        self._anchor_ns, self._anchor_steps = self._steady.now().nanoseconds, self.simulation.steps
+
+    def _catch_up(self) -> None:
+        """All steps that are due by the wall's clock."""
+        steps_a_second = self.chosen.real_time_factor / self.chosen.update_duration
+        elapsed_s = (self._steady.now().nanoseconds - self._anchor_ns) * 1e-9
+        behind = self._anchor_steps + math.floor(elapsed_s * steps_a_second) - self.simulation.steps
+        most = max(1, math.ceil(LONGEST_LAG_S * steps_a_second))
+        for _ in range(min(behind, most)):
+            self._step()
+        if behind > most:
+            lag_s = (behind - most) / steps_a_second
+            self.problems.warn('lag', f'the simulation is {lag_s:.2f} s late; simulated time waits for it')
+            self._anchor()
+
+    def _step(self) -> None:
+        simulation = self.simulation
+        collisions = simulation.collisions
+        simulation.step()
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(ClockMessage(clock=self._stamp()))
+        if simulation.map_has_changed or simulation.time_s >= self._map_at_s + self.chosen.map_period_s:
+            self._publish_news()
+        for publish, period in self._due:
+            if simulation.steps % period == 0:
+                publish()
+        if simulation.collisions != collisions:
+            self._publish_collisions()
+            self.problems.warn('collision', f'the robot ran into something at {simulation.pose}')
+
+    def _stamp(self) -> Time:
+        if not self.chosen.publish_clock:
+            return self._system.now().to_msg()
+        nanoseconds = round(self.simulation.time_s * 1e9)
+        return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+    # out
+
+    def _publish_news(self) -> None:
+        self._map_at_s = self.simulation.time_s
+        news = self.simulation.map_news()
+        if news is None:
+            return
+        if news.changed is not None and self._updates is not None:
+            self._updates.publish(update_message(news, self._update_type, self.chosen.map_frame_id, self._stamp()))
+        else:
+            self._publish_map(news)
+
+    def _publish_map(self, news: Any) -> None:
+        self._map.publish(map_message(news, self.chosen.map_frame_id, self._stamp()))
+
+    def _map_listener_came(self, info: Any) -> None:
+        """With patches the map that is kept for late listeners is an old one."""
+        if info.current_count_change > 0:
+            self._publish_map(self.simulation.whole_map())
+
+    def _publish_collisions(self) -> None:
+        self._collisions.publish(UInt32(data=self.simulation.collisions))
+
+    def _publish_pose(self) -> None:
+        chosen, simulation, stamp = self.chosen, self.simulation, self._stamp()
+        pose = simulation.noisy_pose(chosen.pose_noise_m, chosen.pose_noise_rad)
+        odometry = simulation.odometry
+        odom, base = chosen.odom_frame_id, chosen.base_frame_id
+        self._pose.publish(pose_message(pose, chosen.map_frame_id, stamp))
+        self._odom.publish(odometry_message(odometry, simulation.motion, odom, base, stamp))
+        if self._tf is not None:
+            transforms = [transform_message(odometry, odom, base, stamp)]
+            if chosen.publish_map_odom_tf:
+                transforms.append(transform_message(simulation.map_to_odom, chosen.map_frame_id, odom, stamp))
+            self._tf.publish(self._tf_type(transforms=transforms))
+
+    def _publish_scan(self) -> None:
+        if self._scan.get_subscription_count():
+            ranges_m = self.simulation.scan(self.chosen.scan_angles, self.chosen.scan_range_max)
+            self._scan.publish(scan_message(ranges_m, self.chosen, self._stamp()))
+
+    def _give_goal(self) -> None:
+        """To every planner that comes up, until it has given a waypoint."""
+        assert self._goals is not None
+        listeners = self._goals.get_subscription_count() - 1  # one is our own
+        if listeners > self._goal_listeners:
+            self._goal_heeded = False
+        self._goal_listeners = listeners
+        pose, goal = self.simulation.pose, self._goal
+        away_m = math.hypot(pose.x_m - goal.x_m, pose.y_m - goal.y_m)
+        if listeners > 0 and not self._goal_heeded and away_m > ARRIVED_M:
+            self._goals.publish(pose_message(goal, self.chosen.map_frame_id, self._stamp()))
+
+    # in
+
+    def _posed(self, what: str, take: Callable[[Pose2], None]) -> Callable[[Any], None]:
+        """A callback that hands on the pose of a message, or says why it cannot be used."""
+
+        def callback(message: Any) -> None:
+            try:
+                stamped = pose_from_message(message, what)
+                if stamped.frame not in ('', self.chosen.map_frame_id):
+                    raise BadMessage(f'{what} is in the frame {stamped.frame!r}; it is {self.chosen.map_frame_id!r}')
+                take(stamped.pose)
+            except ValueError as error:
+                self.problems.warn(what, f'{error}; not used')
+
+        return callback
+
+    def _take_waypoint(self, waypoint: Pose2) -> None:
+        self._goal_heeded = True
+        self.simulation.drive_to(waypoint)
+
+    def _take_command(self, twist: Twist) -> None:
+        try:
+            self.simulation.command(twist.linear.x, twist.angular.z)
+        except ValueError as error:
+            self.problems.warn('cmd_vel', f'{error}; not used')
+
+    def _take_place(self, pose: Pose2) -> None:
+        self.simulation.place(pose)
+        self.get_logger().info(f'the robot is put to {pose}')
+
+    def _apply(self, chosen: SimulatorParameters) -> None:
+        self.chosen = chosen
+        self.simulation.settings = chosen.settings()
+        self._timer.timer_period_ns = round(self._timer_period_s * 1e9)
+        self._anchor()
+
+
+def _simulation(chosen: SimulatorParameters) -> tuple[Simulation, Pose2]:
+    """The simulation, and the goal that it may give."""
+    settings = chosen.settings()
+    world = read_map(_file(chosen.map or 'office', 'maps', '.yaml'))
+    script: list[Obstacle] = []
+    if chosen.obstacles:
+        script = read_script(_file(chosen.obstacles, 'config', '_obstacles.yaml'))
+    room_m = settings.robot_radius_m + ROOM_AT_START_M
+    start, goal = chosen.start, chosen.goal
+    if chosen.random_start:
+        start = random_start(world.occupancy, world.geometry, room_m, chosen.seed)
+    simulation = Simulation(world.occupancy, world.geometry, start, settings, script)
+    if chosen.give_goal and chosen.random_goal:
+        goal = random_goal(world.occupancy, world.geometry, start, room_m, chosen.seed)
+    return simulation, goal
+
+
+def _file(name: str, folder: str, ending: str) -> Path:
+    """A path as it is; a plain name is a file of the package's own."""
+    path = Path(name).expanduser()
+    return shared_file(folder, f'{name}{ending}') if name.isidentifier() and not path.exists() else path
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
+    with suppress(KeyboardInterrupt, ExternalShutdownException):
+        rclpy.init(args=args)
+        try:
+            node = SimulatorNode()
+        except (ros_parameters.BadParameters, CannotStart) as error:
+            for reason in str(error).splitlines():
+                rclpy.logging.get_logger('simulator').fatal(reason)
+            return 1
+        try:
+            rclpy.spin(node)
+        finally:
+            node.destroy_node()
+    rclpy.try_shutdown()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
