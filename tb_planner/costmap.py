@@ -16,14 +16,13 @@ margin around all of them would close its doors. Known obstacles do inflate into
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.distance import squared_distances
-from tb_planner.grid import COST_STEPS, MAX_COST, Cell, whole_numbers
+from tb_planner.grid import BLOCKED, COST_STEPS, MAX_COST, Box, Cell, whole_numbers
 
 UNKNOWN = -1
 OCCUPIED = 100
@@ -34,6 +33,7 @@ TILE = 256
 
 # 3 cells of 0.05 m are within a radius of 0.15 m, though 3 * 0.05 > 0.15 in floating point
 _ROUNDING = 1e-9
+_BLOCKED = 2**16 - 1  # in the tables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +81,36 @@ class CostRules:
         return math.floor(self.inflation_radius_m / self.resolution_m + _ROUNDING)
 
 
+class Conversion:
+    """Rules as tables: occupancy to the grid's own terrain, which is costs in sixteenths, 0 where blocked."""
+
+    def __init__(self, rules: CostRules) -> None:
+        self.rules = rules
+        self._by_occupancy = _by_occupancy(rules)
+        self._by_square = _by_square(rules)
+        self._bound = math.ceil(math.sqrt(len(self._by_square) - 2))
+
+    @property
+    def graded(self) -> bool:
+        """Whether there can be costs other than 1."""
+        costs = np.concatenate((self._by_occupancy, self._by_square))
+        return bool(np.any((costs != _BLOCKED) & (costs != COST_STEPS - 1)))
+
+    def terrain(self, occupancy: NDArray[np.int8], box: Box) -> NDArray[np.uint16]:
+        """The terrain in a box that follows from a map's occupancy in and around it."""
+        # -1 is 255 as an unsigned byte: one table serves known and unknown cells
+        terrain = self._by_occupancy.take(occupancy[box.slices].view(np.uint8))
+        if self.rules.reach > 0:
+            height, width = occupancy.shape
+            around = box.grown(self.rules.reach, Box(0, 0, width, height))
+            obstacles = occupancy[around.slices] >= self.rules.lethal_threshold
+            if obstacles.any():
+                squares = squared_distances(obstacles, self._bound)[around.part(box)]
+                np.maximum(terrain, self._by_square.take(squares, mode='clip'), out=terrain)
+        terrain += np.uint16(1)
+        return terrain
+
+
 class Costmap:
     """The occupancy of a map and the traversal costs that follow from it, kept in step patch by patch.
 
@@ -93,11 +123,11 @@ class Costmap:
             raise ValueError(f'tile {tile} is below 1')
         self.rules = rules
         self._tile = tile
-        self._occupancy = _checked_occupancy(occupancy).copy()
+        self._occupancy = checked_occupancy(occupancy).copy()
         self._costs = np.empty(self._occupancy.shape, np.float32)
-        self._cost_of_occupancy = _cost_of_occupancy(rules)
-        self._cost_of_square = _cost_of_square(rules)
-        for tile_box in _tiles(_Box(0, 0, self.width, self.height), tile):
+        self._conversion = Conversion(rules)
+        self._box = Box(0, 0, self.width, self.height)
+        for tile_box in self._box.tiles(tile):
             self._compute(tile_box)
 
     @property
@@ -128,97 +158,44 @@ class Costmap:
         The result is a patch of costs and where it goes: the cells that differ from before, grown by the inflation
         radius, and of size 0 if none differ. The work goes with that patch, not with the map.
         """
-        patch = _checked_occupancy(occupancy)
+        patch = checked_occupancy(occupancy)
         box = self._box_of(patch, at)
         changed = patch != self._occupancy[box.slices]
-        touched = _bounds(changed, box)
+        touched = box.bounds(changed)
         if touched is None:
             return np.empty((0, 0), np.float32), (box.x0, box.y0)
         self._occupancy[box.slices] = patch
         grown = self._grow(touched)
-        for tile_box in _tiles(grown, self._tile):
+        for tile_box in grown.tiles(self._tile):
             if changed[box.part(self._grow(tile_box))].any():
                 self._compute(tile_box)
         return self._costs[grown.slices].copy(), (grown.x0, grown.y0)
 
-    def _box_of(self, patch: NDArray[np.int8], at: Cell | None) -> _Box:
+    def _box_of(self, patch: NDArray[np.int8], at: Cell | None) -> Box:
         height, width = patch.shape
         if at is None:
             if patch.shape != self._occupancy.shape:
                 raise ValueError(f'map of {width} x {height} cells does not fit the {self.width} x {self.height} map')
-            return _Box(0, 0, width, height)
+            return Box(0, 0, width, height)
         x, y = whole_numbers(at, 'at')
         if not (0 <= x <= self.width - width and 0 <= y <= self.height - height):
             raise ValueError(
                 f'patch of {width} x {height} cells at ({x}, {y}) is not inside the {self.width} x {self.height} map'
             )
-        return _Box(x, y, x + width, y + height)
+        return Box(x, y, x + width, y + height)
 
-    def _grow(self, box: _Box) -> _Box:
-        reach = self.rules.reach
-        return _Box(
-            max(box.x0 - reach, 0),
-            max(box.y0 - reach, 0),
-            min(box.x1 + reach, self.width),
-            min(box.y1 + reach, self.height),
-        )
+    def _grow(self, box: Box) -> Box:
+        return box.grown(self.rules.reach, self._box)
 
-    def _compute(self, box: _Box) -> None:
+    def _compute(self, box: Box) -> None:
         """Sets the costs in `box` from the occupancy in and around it."""
-        # -1 is 255 as an unsigned byte: one table serves known and unknown cells
-        costs = self._cost_of_occupancy.take(self._occupancy[box.slices].view(np.uint8))
-        if self.rules.reach > 0:
-            around = self._grow(box)
-            obstacles = self._occupancy[around.slices] >= self.rules.lethal_threshold
-            if obstacles.any():
-                farthest = len(self._cost_of_square) - 2
-                squares = squared_distances(obstacles, bound=math.ceil(math.sqrt(farthest)))
-                np.maximum(costs, self._cost_of_square.take(squares[around.part(box)], mode='clip'), out=costs)
+        terrain = self._conversion.terrain(self._occupancy, box)
+        costs = terrain * np.float32(1 / COST_STEPS)
+        costs[terrain == BLOCKED] = np.inf
         self._costs[box.slices] = costs
 
 
-@dataclass(frozen=True)
-class _Box:
-    """Cells with x0 <= x < x1 and y0 <= y < y1."""
-
-    x0: int
-    y0: int
-    x1: int
-    y1: int
-
-    @property
-    def slices(self) -> tuple[slice, slice]:
-        return slice(self.y0, self.y1), slice(self.x0, self.x1)
-
-    def part(self, other: _Box) -> tuple[slice, slice]:
-        """The cells of `other` as slices of an array that covers this box."""
-        return (
-            slice(max(other.y0 - self.y0, 0), max(other.y1 - self.y0, 0)),
-            slice(max(other.x0 - self.x0, 0), max(other.x1 - self.x0, 0)),
-        )
-
-
-def _tiles(box: _Box, side: int) -> Iterator[_Box]:
-    for y in range(box.y0, box.y1, side):
-        for x in range(box.x0, box.x1, side):
-            yield _Box(x, y, min(x + side, box.x1), min(y + side, box.y1))
-
-
-def _bounds(changed: NDArray[np.bool_], box: _Box) -> _Box | None:
-    """The smallest box around the cells that changed, or None."""
-    rows = np.flatnonzero(changed.any(axis=1))
-    if rows.size == 0:
-        return None
-    columns = np.flatnonzero(changed.any(axis=0))
-    return _Box(
-        box.x0 + int(columns[0]),
-        box.y0 + int(rows[0]),
-        box.x0 + int(columns[-1]) + 1,
-        box.y0 + int(rows[-1]) + 1,
-    )
-
-
-def _cost_of_occupancy(rules: CostRules) -> NDArray[np.float32]:
+def _by_occupancy(rules: CostRules) -> NDArray[np.uint16]:
     """Cost by occupancy as an unsigned byte: 0 to 100, and 255 for unknown."""
     table = np.full(256, np.inf)
     table[: rules.lethal_threshold] = _traversal_cost(np.arange(rules.lethal_threshold), rules)
@@ -227,7 +204,7 @@ def _cost_of_occupancy(rules: CostRules) -> NDArray[np.float32]:
     return _quantised(table)
 
 
-def _cost_of_square(rules: CostRules) -> NDArray[np.float32]:
+def _by_square(rules: CostRules) -> NDArray[np.uint16]:
     """Cost by the squared distance, in cells, to the nearest obstacle; the last entry stands for all beyond."""
     inner = rules.robot_radius_m / rules.resolution_m + _ROUNDING
     outer = rules.inflation_radius_m / rules.resolution_m + _ROUNDING
@@ -243,12 +220,14 @@ def _traversal_cost(occupancy: NDArray[np.generic], rules: CostRules) -> NDArray
     return 1.0 + rules.cost_travel_multiplier * np.asarray(occupancy, np.float64) / OCCUPIED
 
 
-def _quantised(costs: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Costs in the grid's own steps, so that what is shown here is what is searched there."""
-    return (np.rint(costs * COST_STEPS) / COST_STEPS).astype(np.float32)
+def _quantised(costs: NDArray[np.float64]) -> NDArray[np.uint16]:
+    """Costs in the grid's own steps less one: so blocked is the dearest, and with one more it becomes 0."""
+    steps = np.rint(np.where(np.isinf(costs), 0.0, costs) * COST_STEPS) - 1
+    return np.where(np.isinf(costs), _BLOCKED, steps).astype(np.uint16)
 
 
-def _checked_occupancy(occupancy: ArrayLike) -> NDArray[np.int8]:
+def checked_occupancy(occupancy: ArrayLike) -> NDArray[np.int8]:
+    """Whole numbers from -1 to 100 in two dimensions; raises ValueError."""
     values = np.asarray(occupancy)
     if values.ndim != 2:
         raise ValueError(f'occupancy has {values.ndim} dimensions, not 2')

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -41,6 +42,60 @@ class GoalBlocked(ValueError):
 
 
 @dataclass(frozen=True)
+class Box:
+    """Cells with x0 <= x < x1 and y0 <= y < y1."""
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        return slice(self.y0, self.y1), slice(self.x0, self.x1)
+
+    def part(self, other: Box) -> tuple[slice, slice]:
+        """The cells of `other` as slices of an array that covers this box."""
+        return (
+            slice(max(other.y0 - self.y0, 0), max(other.y1 - self.y0, 0)),
+            slice(max(other.x0 - self.x0, 0), max(other.x1 - self.x0, 0)),
+        )
+
+    def grown(self, by: int, within: Box) -> Box:
+        """With so many cells more on every side, as far as they are within the other box."""
+        return Box(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by).overlap(within)
+
+    def overlap(self, other: Box) -> Box:
+        x0, y0 = max(self.x0, other.x0), max(self.y0, other.y0)
+        return Box(x0, y0, max(min(self.x1, other.x1), x0), max(min(self.y1, other.y1), y0))
+
+    def around(self, other: Box | None) -> Box:
+        """The smallest box that holds both."""
+        if other is None:
+            return self
+        return Box(min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1))
+
+    def tiles(self, side: int) -> Iterator[Box]:
+        """The parts of this box in squares of this side, which begin at multiples of it."""
+        for y in range(self.y0 - self.y0 % side, self.y1, side):
+            for x in range(self.x0 - self.x0 % side, self.x1, side):
+                yield self.overlap(Box(x, y, x + side, y + side))
+
+    def bounds(self, marked: NDArray[np.bool_]) -> Box | None:
+        """The smallest box around the cells that are marked in an array that covers this box, or None."""
+        rows = np.flatnonzero(marked.any(axis=1))
+        if rows.size == 0:
+            return None
+        columns = np.flatnonzero(marked.any(axis=0))
+        return Box(
+            self.x0 + int(columns[0]),
+            self.y0 + int(rows[0]),
+            self.x0 + int(columns[-1]) + 1,
+            self.y0 + int(rows[-1]) + 1,
+        )
+
+
+@dataclass(frozen=True)
 class Change:
     """What an update changed, as states."""
 
@@ -51,6 +106,20 @@ class Change:
     def __bool__(self) -> bool:
         return bool(len(self.risen) or len(self.fallen))
 
+    @classmethod
+    def between(cls, old: Grid, new: Grid, boxes: Iterable[Box]) -> Change:
+        """How the new grid differs from the old one in these boxes, which do not overlap."""
+        parts = [_difference(new, box, old.terrain[box.slices], new.terrain[box.slices]) for box in boxes]
+        parts = [part for part in parts if part]
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            *(
+                np.concatenate([np.empty(0, np.int32), *(getattr(part, name) for part in parts)])
+                for name in ('risen', 'fallen', 'opened')
+            )
+        )
+
 
 class Grid:
     """Cells that are free or blocked, or that cost something to cross.
@@ -59,26 +128,41 @@ class Grid:
     """
 
     def __init__(self, values: ArrayLike, *, neighbours: int = 8, corner_cutting: bool = False):
+        array = _checked_array(values)
+        self._make(array.shape, neighbours, corner_cutting, array.dtype != np.bool_)
+        self.terrain[...] = _terrain(array)
+        self._total = int(self.terrain.sum(dtype=np.int64))
+        self.check_room()
+        for box in self.box.tiles(256):  # which stay in the cache
+            self._free[box.y0 + 1 : box.y1 + 1, box.x0 + 1 : box.x1 + 1] = self.terrain[box.slices] != BLOCKED
+        for box in self.box.tiles(256):
+            self._set_moves(box)
+
+    @classmethod
+    def all_blocked(
+        cls, width: int, height: int, *, graded: bool, neighbours: int = 8, corner_cutting: bool = False
+    ) -> Grid:
+        """A grid to be written to. Memory is taken only then."""
+        grid = cls.__new__(cls)
+        grid._make((height, width), neighbours, corner_cutting, graded)
+        return grid
+
+    def _make(self, shape: tuple[int, ...], neighbours: int, corner_cutting: bool, graded: bool) -> None:
         if neighbours not in (4, 8):
             raise ValueError(f'neighbours is {neighbours}; a cell has 4 or 8')
-        array = _checked_array(values)
-        if array.size == 0 or array.ndim != 2:
-            raise ValueError(f'the grid has shape {array.shape}; it needs two dimensions and at least one cell')
-        if array.size > MAX_STATES:
-            raise ValueError(f'the grid has {array.size} cells; at most {MAX_STATES} are possible')
-        self.height, self.width = array.shape
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(f'the grid has shape {shape}; it needs two dimensions and at least one cell')
+        self.height, self.width = shape
+        if self.width * self.height > MAX_STATES:
+            raise ValueError(f'the grid has {self.width * self.height} cells; at most {MAX_STATES} are possible')
         self.neighbours = neighbours
         self.corner_cutting = bool(corner_cutting)
-        self.graded = array.dtype != np.bool_
-        self.terrain = _terrain(array)
-        self._total = int(self.terrain.sum(dtype=np.int64))
-        self._check_room(self._total)
+        self.graded = graded
+        self.terrain = np.zeros(shape, np.uint16)
+        self.moves = np.zeros(shape, np.uint8)
         self._free = np.zeros((self.height + 2, self.width + 2), np.uint8)
-        self._free[1:-1, 1:-1] = self.terrain != BLOCKED
-        self.moves = np.zeros((self.height, self.width), np.uint8)
+        self._total = 0
         self.spare_search: kernel.Search | None = None
-        for top in range(0, self.height, 256):  # in stripes that stay in the cache
-            self._set_moves(0, top, self.width, min(top + 256, self.height))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, 'spare_search': None}  # which cannot be copied, and need not be
@@ -102,6 +186,11 @@ class Grid:
         search = self.take_search()
         search.touch_memory()
         self.keep_search(search)
+
+    @property
+    def box(self) -> Box:
+        """All of its cells."""
+        return Box(0, 0, self.width, self.height)
 
     @property
     def blocked(self) -> NDArray[np.bool_]:
@@ -173,25 +262,49 @@ class Grid:
         self._check_patch(array.shape, None if at is None else (x, y))
         height, width = array.shape
         new = _terrain(array)
-        old = self.terrain[y : y + height, x : x + width]
-        changed = np.flatnonzero(new != old)
-        if len(changed) == 0:
-            return Change(*(np.empty(0, np.int32) for _ in range(3)))
-        rows, columns = np.divmod(changed, width)
-        before, after = old[rows, columns], new[rows, columns]
-        total = self._total + int(after.sum(dtype=np.int64)) - int(before.sum(dtype=np.int64))
-        self._check_room(total)
-        self._total = total
+        box = Box(x, y, x + width, y + height)
+        change = _difference(self, box, self.terrain[box.slices], new)
+        if not change:
+            return change
+        rows, columns = np.divmod(np.concatenate((change.risen, change.fallen)), self.width)
+        box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+        new = new[Box(x, y, x + width, y + height).part(box)]
+        self._check_room(self._total + self._rise(new, box))
+        self.write(new, box)
+        return change
+
+    def write(self, terrain: NDArray[np.uint16], box: Box) -> bool:
+        """Takes in new terrain for a box, unchecked: costs in sixteenths, 0 is blocked. False if nothing changes.
+
+        Whoever has written costs asks check_room() whether there is room for their sums."""
+        old = self.terrain[box.slices]
+        if np.array_equal(old, terrain):
+            return False
+        self._total += self._rise(terrain, box)
+        old[...] = terrain
+        free = terrain != BLOCKED
+        kept = self._free[box.y0 + 1 : box.y1 + 1, box.x0 + 1 : box.x1 + 1]
+        if not np.array_equal(free, kept):
+            kept[...] = free
+            self._set_moves(box.grown(1, self.box))
+        return True
+
+    def copy(self, other: Grid, box: Box) -> None:
+        """Makes this box as it is in another grid of the same kind and size."""
+        old, new = self.terrain[box.slices], other.terrain[box.slices]
+        self._total += self._rise(new, box)
         old[...] = new
-        if np.any((before == BLOCKED) | (after == BLOCKED)):
-            self._free[y + 1 : y + 1 + height, x + 1 : x + 1 + width] = new != BLOCKED
-            left, right = x + int(columns.min()), x + int(columns.max()) + 1
-            top, bottom = y + int(rows[0]), y + int(rows[-1]) + 1
-            self._set_moves(max(left - 1, 0), max(top - 1, 0), min(right + 1, self.width), min(bottom + 1, self.height))
-        states = ((rows + y) * self.width + columns + x).astype(np.int32)
-        rises = (after == BLOCKED) | ((before != BLOCKED) & (after > before))
-        opened = (before == BLOCKED) & (not self.corner_cutting)
-        return Change(states[rises], states[~rises], states[opened])
+        free = slice(box.y0 + 1, box.y1 + 1), slice(box.x0 + 1, box.x1 + 1)
+        self._free[free] = other._free[free]
+        grown = box.grown(1, self.box)  # a cell's moves go with its neighbours, too
+        self.moves[grown.slices] = other.moves[grown.slices]
+
+    def _rise(self, terrain: NDArray[np.uint16], box: Box) -> int:
+        return int(terrain.sum(dtype=np.int64)) - int(self.terrain[box.slices].sum(dtype=np.int64))
+
+    def check_room(self) -> None:
+        """Raises ValueError if a path could cost more than the kernel has room for."""
+        self._check_room(self._total)
 
     def _check_patch(self, shape: tuple[int, ...], at: Cell | None) -> None:
         if at is None:
@@ -216,11 +329,11 @@ class Grid:
             limit = MAX_G / (2 * DIAGONAL) / COST_STEPS / (self.width * self.height)
             raise ValueError(f'the mean cost of a cell is {mean:.1f}; a grid of this size can take {limit:.1f}')
 
-    def _set_moves(self, left: int, top: int, right: int, bottom: int) -> None:
-        """The legal moves of the cells in this rectangle, one bit a direction."""
+    def _set_moves(self, box: Box) -> None:
+        """The legal moves of the cells in this box, one bit a direction."""
 
         def free(dx: int, dy: int) -> NDArray[np.uint8]:
-            return self._free[top + 1 + dy : bottom + 1 + dy, left + 1 + dx : right + 1 + dx]
+            return self._free[box.y0 + 1 + dy : box.y1 + 1 + dy, box.x0 + 1 + dx : box.x1 + 1 + dx]
 
         north, east, south, west = free(0, -1), free(1, 0), free(0, 1), free(-1, 0)
         moves = north * NORTH | east * EAST | south * SOUTH | west * WEST
@@ -233,7 +346,7 @@ class Grid:
             ):
                 diagonal = free(dx, dy)
                 moves |= (diagonal if self.corner_cutting else diagonal & a & b) * bit
-        self.moves[top:bottom, left:right] = moves * free(0, 0)
+        self.moves[box.slices] = moves * free(0, 0)
 
 
 _DIRECTIONS = {
@@ -258,6 +371,19 @@ def whole_numbers(cell: Cell, what: str) -> Cell:
     except (TypeError, ValueError):
         raise ValueError(f'{what} is {cell}; it is two whole numbers, x and y') from None
     return x, y
+
+
+def _difference(grid: Grid, box: Box, old: NDArray[np.uint16], new: NDArray[np.uint16]) -> Change:
+    """Between the old and the new terrain of a box of the grid."""
+    changed = np.flatnonzero(old != new)
+    if len(changed) == 0:
+        return Change(*(np.empty(0, np.int32) for _ in range(3)))
+    rows, columns = np.divmod(changed, box.x1 - box.x0)
+    before, after = old[rows, columns], new[rows, columns]
+    states = ((rows + box.y0) * grid.width + columns + box.x0).astype(np.int32)
+    rises = (after == BLOCKED) | ((before != BLOCKED) & (after > before))
+    opened = (before == BLOCKED) & (not grid.corner_cutting)
+    return Change(states[rises], states[~rises], states[opened])
 
 
 def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
