@@ -353,7 +353,8 @@ def test_bad_input_is_refused_with_value_and_limit_and_loses_nothing(bad, kind, 
     assert same_map(live_map.latest().grid, model.grid())
 
 
-def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(monkeypatch):
+@pytest.mark.parametrize('fetched', [True, False])
+def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(monkeypatch, fetched):
     from tb_planner import grid as grid_module
 
     monkeypatch.setattr(grid_module, 'MAX_G', 2 * 1393 * 16 * 200 * 2)  # a mean cost of 2 on 20 x 10 cells
@@ -361,24 +362,23 @@ def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(mon
     def dear(resolution_m):
         return CostRules(resolution_m=resolution_m, cost_travel_multiplier=10.0)
 
-    for fetched in (True, False):
-        live_map = LiveMap(dear)
-        live_map.full(np.zeros((10, 20), np.int8), Geometry(20, 10, 0.05))
-        if fetched:
-            live_map.latest()
-        live_map.patch(np.full((2, 2), 50, np.int8), (3, 3))
-        expected = np.ones((10, 20))
-        expected[3:5, 3:5] = 6
-        for refused in (
-            lambda: live_map.full(np.full((10, 20), 50, np.int8), Geometry(20, 10, 0.05)),
-            lambda: live_map.full(np.full((10, 20), 50, np.int8), Geometry(20, 10, 0.07)),
-            lambda: live_map.set_rules(lambda r: CostRules(resolution_m=r, cost_travel_multiplier=4000.0)),
-        ):
-            with pytest.raises(ValueError, match=r'mean cost of a cell is .*; a grid of this size can take 2.0'):
-                refused()
-        update = live_map.latest()
-        assert np.array_equal(update.grid.costs, expected)
-        assert (update.change is None) == (not fetched)
-        live_map.patch(np.full((1, 1), 10, np.int8), (0, 0))
-        expected[0, 0] = 2
-        assert np.array_equal(live_map.latest().grid.costs, expected)
+    live_map = LiveMap(dear)
+    live_map.full(np.zeros((10, 20), np.int8), Geometry(20, 10, 0.05))
+    if fetched:
+        live_map.latest()
+    live_map.patch(np.full((2, 2), 50, np.int8), (3, 3))
+    expected = np.ones((10, 20))
+    expected[3:5, 3:5] = 6
+    for refused in (
+        lambda: live_map.full(np.full((10, 20), 50, np.int8), Geometry(20, 10, 0.05)),
+        lambda: live_map.full(np.full((10, 20), 50, np.int8), Geometry(20, 10, 0.07)),
+        lambda: live_map.set_rules(lambda r: CostRules(resolution_m=r, cost_travel_multiplier=4000.0)),
+    ):
+        with pytest.raises(ValueError, match=r'mean cost of a cell is .*; a grid of this size can take 2.0'):
+            refused()
+    update = live_map.latest()
+    assert np.array_equal(update.grid.costs, expected)
+    assert (update.change is None) == (not fetched)
+    live_map.patch(np.full((1, 1), 10, np.int8), (0, 0))
+    expected[0, 0] = 2
+    assert np.array_equal(live_map.latest().grid.costs, expected)
