@@ -1,0 +1,88 @@
+"""The planner node alone, made for inclusion in other launch files.
+
+Every parameter of the node is an argument, too. What is given wins over params_file; what is not given leaves it.
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, GroupAction, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node, PushRosNamespace
+
+from tb_planner.ros.launch_arguments import declare_arguments, given_parameters, is_true, level_of_logger
+from tb_planner.ros.planner_parameters import PlannerParameters
+
+SHARE = Path(get_package_share_directory('tb_planner'))
+LEVELS = ['debug', 'info', 'warn', 'error', 'fatal']
+SET_BY_AUTOSTART = ('autostart_node',)
+
+
+def generate_launch_description():
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                'namespace',
+                default_value='',
+                description='namespace of the node and its topics, inside the one that an including file has pushed',
+            ),
+            DeclareLaunchArgument(
+                'params_file',
+                default_value=str(SHARE / 'config' / 'planner.yaml'),
+                description='path of the YAML file with the parameters of the node',
+            ),
+            DeclareLaunchArgument(
+                'use_sim_time',
+                default_value='',
+                description='true takes the time from /clock; empty leaves it as it is, by default false',
+            ),
+            DeclareLaunchArgument(
+                'autostart',
+                default_value='true',
+                description='true configures and activates the node; false leaves that to a lifecycle manager',
+            ),
+            DeclareLaunchArgument('log_level', default_value='info', description='what the node says', choices=LEVELS),
+            DeclareLaunchArgument(
+                'respawn', default_value='false', description='true starts the node again 2 s after it has died'
+            ),
+            DeclareLaunchArgument(
+                'map_topic',
+                default_value='map',
+                description='where the map comes from; patches come from the same name with _updates behind it',
+            ),
+            DeclareLaunchArgument('pose_topic', default_value='pose', description="where the robot's pose comes from"),
+            *declare_arguments(PlannerParameters, 'params_file', leave_out=SET_BY_AUTOSTART),
+            GroupAction([PushRosNamespace(LaunchConfiguration('namespace')), OpaqueFunction(function=planner)]),
+        ]
+    )
+
+
+def planner(context):
+    given = context.launch_configurations
+    params_file = Path(given['params_file'])
+    if not params_file.is_file():  # launch would warn and go on with defaults
+        raise FileNotFoundError(f'params_file {params_file} is not there')
+    parameters = given_parameters(context, PlannerParameters, leave_out=SET_BY_AUTOSTART)
+    parameters['autostart_node'] = is_true(context, 'autostart')
+    if given['use_sim_time']:
+        parameters['use_sim_time'] = is_true(context, 'use_sim_time')
+    node = Node(
+        package='tb_planner',
+        executable='planner_node',
+        name='tb_planner',
+        parameters=[str(params_file), parameters],
+        remappings=[
+            ('map', given['map_topic']),
+            ('map_updates', given['map_topic'] + '_updates'),
+            ('pose', given['pose_topic']),
+            ('/tf', 'tf'),  # as Nav2 does: each robot of a fleet has transforms of its own
+            ('/tf_static', 'tf_static'),
+        ],
+        ros_arguments=level_of_logger(context, 'tb_planner'),
+        respawn=is_true(context, 'respawn'),
+        respawn_delay=2.0,
+        output='screen',
+        emulate_tty=True,
+    )
+    return [node]
