@@ -3,6 +3,7 @@
 colcon evaluates this file and parses what it prints: importing it must neither print nor compile anything.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,7 @@ class BuildKernel(build_ext):
         self.into_source = self.inplace or getattr(self, 'editable_mode', False)
         if self.into_source and not self.force:
             self.extensions = [extension for extension in self.extensions if self.is_outdated(extension)]
+        self.parallel = os.cpu_count()
         super().run()
 
     def build_extensions(self):
@@ -88,7 +90,8 @@ class BuildKernel(build_ext):
 
     def is_outdated(self, extension):
         library = self.beside_source(extension)
-        read = [Path(__file__), *Path(NAME).glob('*.pxd'), *map(Path, extension.sources)]
+        sources = [Path(source) for source in extension.sources]
+        read = [Path(__file__), *sources, *(source.with_suffix('.pxd') for source in sources)]
         newest = max(path.stat().st_mtime for path in read)
         return not library.exists() or library.stat().st_mtime < newest
 
@@ -144,9 +147,9 @@ def wheels(names):
     return [f'ros-jazzy-{name}; {HAS_WHEELS}' for name in names]
 
 
-def installed_as_they_are(*folders):
-    """The files of these folders, for share/tb_planner."""
-    return [(f'share/{NAME}/{folder}', sorted(map(str, Path(folder).glob('*.*')))) for folder in folders]
+def shared(*patterns):
+    """Files that go to share/tb_planner, each into the folder that it has here."""
+    return [(f'share/{NAME}/{Path(pattern).parent}', sorted(map(str, Path().glob(pattern)))) for pattern in patterns]
 
 
 setup(
@@ -162,7 +165,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
-        *installed_as_they_are('config', 'launch', 'maps'),
+        *shared('config/*.*', 'launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
     ],
     entry_points={
         'console_scripts': [
@@ -173,7 +176,7 @@ setup(
     zip_safe=False,
     ext_modules=[Extension(f'{NAME}.{name}', [f'{NAME}/{name}.py']) for name in COMPILED],
     cmdclass={'build_ext': BuildKernel},
-    install_requires=['numpy', 'scipy', 'pyyaml', 'pillow'],
+    install_requires=['numpy', 'pyyaml', 'pillow'],
     extras_require={
         'build': BUILD,
         'ros': wheels(ROS),
@@ -187,10 +190,11 @@ setup(
             'pytest',
             'pytest-timeout',
             'ruff~=0.17.4',
+            'scipy',
             'tqdm',
             'types-PyYAML',
         ],
-        'benchmark': ['pyastar2d', 'scikit-image', 'tcod', 'tqdm', 'w9-pathfinding'],
+        'benchmark': ['pyastar2d', 'scikit-image', 'scipy', 'tcod', 'tqdm', 'w9-pathfinding'],
         'plot': ['matplotlib'],
     },
 )

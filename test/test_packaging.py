@@ -1,5 +1,7 @@
 """The package as its users get it: from pip and from colcon, with a compiler and without one."""
 
+import ast
+import importlib
 import importlib.util
 import os
 import re
@@ -12,15 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from tb_planner import kernel
-
 ROOT = Path(__file__).parents[1]
 MADE_HERE = shutil.ignore_patterns(
     '.*', 'build', 'install', 'log', 'results', '*.egg-info', '__pycache__', '*.so', '*.c'
 )
 COLCON = Path(sysconfig.get_path('scripts'), 'colcon')
 
-WHICH_KERNEL = 'from tb_planner import kernel; print(kernel.COMPILED, kernel.__file__)'
+MODULES = sorted(path.stem for path in (ROOT / 'tb_planner').glob('*.pxd'))
+WHICH_KERNEL = (  # one answer for all compiled modules, if they agree
+    f'from tb_planner import {", ".join(MODULES)}; '
+    f'print(*{{module.COMPILED for module in [{", ".join(MODULES)}]}}, kernel.__file__)'
+)
 SOLVE = """
 import numpy as np
 from tb_planner import Grid, find_path
@@ -70,8 +74,27 @@ def pip_install(source, target, **environment):
     return run([sys.executable, '-m', 'pip', 'install', *options, source], source, **environment)
 
 
-def test_kernel_is_compiled():
-    assert kernel.COMPILED, f'{kernel.__file__} is not compiled: make build says why'
+def assert_all_files_are_in(share, source):
+    """Launch files, configuration and maps, each in the folder that it has in the sources."""
+    for pattern in ('config/*.yaml', 'config/*.rviz', 'launch/*.launch.py', 'maps/*.yaml', 'maps/*.pgm'):
+        files = {path.relative_to(source) for path in source.glob(pattern)}
+        assert {file for file in files if not (share / file).exists()} == set()
+
+
+def imported_packages(folder):
+    """The packages that the Python files of a folder import, here or there."""
+    for path in folder.rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                yield from (name.name.partition('.')[0] for name in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module.partition('.')[0]
+
+
+@pytest.mark.parametrize('name', MODULES)
+def test_module_is_compiled(name):
+    module = importlib.import_module(f'tb_planner.{name}')
+    assert module.COMPILED, f'{module.__file__} is not compiled: make build says why'
 
 
 @pytest.mark.slow
@@ -86,6 +109,10 @@ def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace,
     # only the build type ament_python makes this; a fault in package.xml turns the package into a plain Python one
     assert (share / 'tb_planner/hook/ament_prefix_path.sh').exists()
 
+    for executable in ('planner_node', 'simulator_node'):  # where `ros2 run` and `ros2 launch` look for them
+        assert os.access(workspace / 'install/tb_planner/lib/tb_planner' / executable, os.X_OK)
+    assert_all_files_are_in(share / 'tb_planner', source)
+
     imported = run(['sh', '-c', f'. install/setup.sh && {sys.executable} -c "{WHICH_KERNEL}"'], workspace)
     assert imported.startswith(f'True {workspace}')
 
@@ -94,6 +121,9 @@ def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace,
 def test_pip_installs_a_compiled_kernel(source, workspace):
     said = pip_install(source, workspace)
     assert 'NOT COMPILED' not in said
+    assert_all_files_are_in(workspace / 'share/tb_planner', source)
+    assert (workspace / 'tb_planner/ros/loopback.xml').exists()
+    assert (workspace / 'bin/planner_node').exists()
     assert run([sys.executable, '-c', WHICH_KERNEL], workspace).startswith(f'True {workspace}')
 
 
@@ -118,6 +148,18 @@ def test_a_kernel_that_does_not_compile_leaves_no_old_library_in_its_place(sourc
     said = run([sys.executable, 'setup.py', 'build_ext', '--inplace'], source, CC=shutil.which('false'))
     assert 'THE KERNEL IS NOT COMPILED' in said
     assert not library.exists()
+
+
+def test_package_xml_names_everything_that_the_nodes_and_launch_files_import():
+    named = {element.text for element in ElementTree.parse(ROOT / 'package.xml').iter('exec_depend')}
+    imported = {*imported_packages(ROOT / 'tb_planner/ros'), *imported_packages(ROOT / 'launch')}
+    assert 'rclpy' in imported
+    debian = {'PIL': 'pil', 'yaml': 'yaml', 'numpy': 'numpy', 'matplotlib': 'matplotlib'}
+    needed = {
+        {'tf2_ros': 'tf2_ros_py'}.get(package, f'python3-{debian[package]}' if package in debian else package)
+        for package in imported - set(sys.stdlib_module_names) - {'tb_planner'}
+    }
+    assert needed - named == set()
 
 
 def test_version_is_the_same_everywhere():
