@@ -70,19 +70,18 @@ class Follower:
     def passed(self, terrain: NDArray[np.uint16], route: NDArray[np.int32], position: Point) -> int | None:
         """How many cells of the route the robot has put behind it, never less than before; None if it has left it.
 
-        It has left the route if no point of it within the tolerance is in clear sight; after a jump within the
-        tolerance, which may be noise, if that is so twice. Where it has just been is still on the route, since noise or
-        a push may take it back."""
+        It has left the route if no point of it within the tolerance is in clear sight. A jump across a wall has to be
+        seen twice if it may be noise. Where the robot has just been is still on the route, since noise or a push may
+        take it back."""
         line = self._line(route, None)
         here = self._here(terrain, line, position)
         foot = None if here is None else self._foot(terrain, line, here.point)
+        self._in_doubt = not self._in_doubt and self._is_doubtful(terrain, line, foot, position)
+        if self._in_doubt:
+            return 0
         if here is None or foot is None:
-            if self._is_near_good(position, self._tolerance) and not self._in_doubt:
-                self._in_doubt = True
-                return 0
             self.forget()
             return None
-        self._in_doubt = False
         self._good = None if here.stuck else here.point
         passed = max(foot.at - line.start, 0)
         self._trail = line.cells[: line.start + passed][-math.ceil(self._tolerance) :]
@@ -92,16 +91,15 @@ class Follower:
         self, terrain: NDArray[np.uint16], route: NDArray[np.int32], position: Point, end: Point | None = None
     ) -> Aim:
         """The farthest point up to waypoint_distance ahead that is in clear sight, through no cell dearer than the
-        route there. Going straight to it never leaves the route by more than half the tolerance.
+        route there. Going straight to it never leaves the route by more than a third of the tolerance.
 
         It goes farther only if it is in sight from the robot and from the route beside it, and back only if it is no
         longer in sight or the route has changed. `end` is the exact point that stands for the route's last cell. In an
         obstacle the aim is the nearest free cell. With nothing in sight it is the robot's own position."""
         line = self._line(route, end)
         here = self._here(terrain, line, position)
-        foot = None if here is None or here.stuck else self._foot(terrain, line, here.point)
+        foot = None if here is None or here.stuck or self._in_doubt else self._foot(terrain, line, here.point)
         if here is None or foot is None:
-            self._waypoint = None
             x, y = position if here is None or not here.stuck else here.point
             return Aim(x, y, line.heading(line.start, position), False, 0)
         chosen = self._choose(terrain, line, foot, here.point)
@@ -127,14 +125,24 @@ class Follower:
         """The position; in an obstacle the last good one, if it is near, or else the nearest free cell, if any is."""
         if _is_free(terrain, position):
             return _Here(position, False)
-        if self._good is not None and self._is_near_good(position, NOISE) and _is_free(terrain, self._good):
-            return _Here(self._good, False)
+        good = self._last_good(position, NOISE)
+        if good is not None and _is_free(terrain, good):
+            return _Here(good, False)
         reach = math.ceil(self._distance + self._tolerance)
         free = _nearest_free(terrain, (math.floor(position[0]), math.floor(position[1])), line.cell(line.start), reach)
         return None if free is None else _Here((free[0] + 0.5, free[1] + 0.5), True)
 
-    def _is_near_good(self, position: Point, most: float) -> bool:
-        return self._good is not None and math.dist(self._good, position) <= most
+    def _last_good(self, position: Point, within: float) -> Point | None:
+        """The last pose from which the route was in sight, if it is so near."""
+        return self._good if self._good is not None and math.dist(self._good, position) <= within else None
+
+    def _is_doubtful(self, terrain: NDArray[np.uint16], line: _Line, foot: _Foot | None, position: Point) -> bool:
+        """Whether the robot seems to be off the route, or across a wall on another part of it, by a jump that noise can
+        make."""
+        good = self._last_good(position, self._tolerance)
+        if good is None or foot is None:
+            return good is not None
+        return foot.at - line.start > self._tolerance and not clear(terrain, *good, *position)
 
     def _foot(self, terrain: NDArray[np.uint16], line: _Line, position: Point) -> _Foot | None:
         """The nearest point ahead that is within the tolerance and in clear sight, else the nearest on the trail."""
@@ -190,10 +198,10 @@ class Follower:
             return -1
 
         ways = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
-        half = self._tolerance / 2
-        is_near = math.dist(position, foot.point) <= half  # else it has to come nearer first
+        share = self._tolerance / 3  # the rest is for noise and drift
+        is_near = math.dist(position, foot.point) <= share  # else it has to come nearer first
         reach = self._distance if is_near else min(self._distance, self._tolerance)
-        fit = np.flatnonzero(_keep_to_route(points - foot.point, half) & (ways <= max(reach, ways[0])))
+        fit = np.flatnonzero(_keep_to_route(points - foot.point, share) & (ways <= max(reach, ways[0])))
         if kept >= 0 and ways[kept] > self._distance + self._tolerance:
             kept = -1
         x, y = position
