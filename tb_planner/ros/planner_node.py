@@ -30,6 +30,8 @@ from tb_planner.ros.session import Session, map_update_type
 SWITCH_INTERVAL_S = 0.0005
 """A tick that waits for the worker to let go of Python waits this long, not Python's 5 ms."""
 
+WAKE_S = 0.5
+
 Transition = Callable[['PlannerNode', LifecycleState], None]
 Step = Callable[['PlannerNode', LifecycleState], TransitionCallbackReturn]
 
@@ -192,7 +194,9 @@ def spin(node: PlannerNode) -> None:
     executor.add_node(node)
     if node.chosen.autostart_node and (node.trigger_configure() == TransitionCallbackReturn.SUCCESS):
         node.trigger_activate()
-    executor.spin()
+    while node.context.ok():
+        # a signal may wake the executor before it has ended the context; without a timer nothing would wake it again
+        executor.spin_once(timeout_sec=WAKE_S)
 
 
 if __name__ == '__main__':

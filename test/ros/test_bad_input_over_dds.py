@@ -58,7 +58,9 @@ def check_that_it_goes_on(planner, around, publisher, message, *said):
     begin, plans, statuses = len(planner.said), len(around.plans), len(around.statuses)
     waypoint = around.waypoints.last.pose
     publisher.publish(message)
+    again = around.peer.node.create_timer(0.05, lambda: publisher.publish(message))  # best effort may lose one
     around.wait_until_said(planner, begin, *said)
+    around.peer.node.destroy_timer(again)
     around.wait_for_waypoints(TICKS)
     assert all(heard.pose == waypoint for heard in around.waypoints[-TICKS:])
     assert len(around.plans) == plans
@@ -184,8 +186,9 @@ def test_a_parameter_that_the_map_cannot_take_is_refused(running):
 def test_the_last_problem_and_the_number_of_refused_messages_are_in_the_diagnostics(running):
     _, around = running
     refused = int(around.next_facts()['refused_messages'])
-    around.poses.publish(spoilt_pose(x=math.nan))
-    around.peer.wait_until(lambda: int(around.facts['refused_messages']) == refused + 1, 'one more refused message')
+    again = around.peer.node.create_timer(0.05, lambda: around.poses.publish(spoilt_pose(x=math.nan)))
+    around.peer.wait_until(lambda: int(around.facts['refused_messages']) > refused, 'more refused messages')
+    around.peer.node.destroy_timer(again)
     assert around.facts['last_problem'] == (
         'pose is at (nan, 5, 0); positions are finite, at most 1e+07 m; the last good pose stays'
     )
