@@ -145,7 +145,7 @@ def warehouse() -> Drawing:
     random = np.random.default_rng(0)
 
     for y in (-6.0, -2.6, 0.8, 4.2, 7.6):  # racks of 2.7 m bays, back to back, pallets more or less far in
-        for x0, bays in ((4.0, 4), (17.5, 5)):
+        for x0, bays in ((4.0, 4), (17.0, 5)):
             plan.box(x0, y + 0.2, x0 + 2.7 * bays, y + 1.8)
             for bay in range(bays + 1):
                 plan.box(x0 + 2.7 * bay - 0.05, y, x0 + 2.7 * bay + 0.05, y + 2.0)
@@ -156,7 +156,7 @@ def warehouse() -> Drawing:
                     plan.box(x, low, x + 0.8, high + reach)
 
     plan.room(31.5, 6.0, east, north, wall=0.2)  # the office
-    plan.door(31.5, 8.0, upright=True)
+    plan.door(31.5, 6.9, upright=True)
     plan.desk(34.0, 11.5)
     plan.desk(36.0, 11.5)
     plan.box(36.9, 6.4, 37.4, 9.0)

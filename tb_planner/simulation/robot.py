@@ -21,8 +21,10 @@ TURN_ON_THE_SPOT_RAD = 0.4
 HEADING_TOLERANCE_RAD = 0.02
 
 _BRAKING = 0.8  # of the limit is what the robot counts on when it slows down; the rest is for steering
-_BISECTIONS = 30
+_BISECTIONS = 16
 _ROUNDING = 1e-9  # in cells
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -114,19 +116,9 @@ def touches(occupancy: NDArray[np.int8], x: float, y: float, radius: float) -> b
     return sweep_touches(occupancy, (x, y), (x, y), radius)
 
 
-def sweep_touches(
-    occupancy: NDArray[np.int8], start: tuple[float, float], end: tuple[float, float], radius: float
-) -> bool:
+def sweep_touches(occupancy: NDArray[np.int8], start: Point, end: Point, radius: float) -> bool:
     """Whether a disc on its straight way touches an occupied cell; exact, so that no wall is too thin to be met."""
-    (x0, y0), (x1, y1) = start, end
-    left, low = max(math.floor(min(x0, x1) - radius), 0), max(math.floor(min(y0, y1) - radius), 0)
-    right, high = math.floor(max(x0, x1) + radius) + 1, math.floor(max(y0, y1) + radius) + 1
-    rows, columns = np.nonzero(occupancy[low : max(high, 0), left : max(right, 0)] >= OCCUPIED)
-    if rows.size == 0:
-        return False
-    corner_x, corner_y = (columns + left).astype(np.float64), (rows + low).astype(np.float64)
-    squares = _squares_of_distances(corner_x, corner_y, x0, y0, x1 - x0, y1 - y0)
-    return bool(squares.min() < max(radius - _ROUNDING, _ROUNDING) ** 2)
+    return _meets(_occupied_near(occupancy, start, end, radius), start, end, radius)
 
 
 def way_until_contact(
@@ -135,11 +127,12 @@ def way_until_contact(
     """How far the disc gets on its straight way, and whether something stopped it; its centre stays on the map."""
     a, b = geometry.to_grid(start.x_m, start.y_m), geometry.to_grid(end.x_m, end.y_m)
     radius = radius_m / geometry.resolution_m
+    cells = _occupied_near(occupancy, a, b, radius)
 
     def free(share: float) -> bool:
         x, y = a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
         inside = 0 <= x < geometry.width and 0 <= y < geometry.height
-        return inside and not sweep_touches(occupancy, a, (x, y), radius)
+        return inside and not _meets(cells, a, (x, y), radius)
 
     if a == b or free(1.0):
         return end, False
@@ -150,6 +143,23 @@ def way_until_contact(
     x_m = start.x_m + reached * (end.x_m - start.x_m)
     y_m = start.y_m + reached * (end.y_m - start.y_m)
     return Pose2(x_m, y_m, end.yaw), True
+
+
+def _occupied_near(occupancy: NDArray[np.int8], start: Point, end: Point, radius: float) -> NDArray[np.float64]:
+    """Lower left corners, x and y, of the occupied cells in the box around a disc's way."""
+    (x0, y0), (x1, y1) = start, end
+    left, low = max(math.floor(min(x0, x1) - radius), 0), max(math.floor(min(y0, y1) - radius), 0)
+    right, high = math.floor(max(x0, x1) + radius) + 1, math.floor(max(y0, y1) + radius) + 1
+    rows, columns = np.nonzero(occupancy[low : max(high, 0), left : max(right, 0)] >= OCCUPIED)
+    return np.array([columns + left, rows + low], np.float64)
+
+
+def _meets(cells: NDArray[np.float64], start: Point, end: Point, radius: float) -> bool:
+    if cells.size == 0:
+        return False
+    (x0, y0), (x1, y1) = start, end
+    squares = _squares_of_distances(cells[0], cells[1], x0, y0, x1 - x0, y1 - y0)
+    return bool(squares.min() < max(radius - _ROUNDING, _ROUNDING) ** 2)
 
 
 def _ramp(now: float, wanted: float, limit: float, most: float) -> float:

@@ -209,7 +209,7 @@ class Terrain:
         if change.open_walls:
             self._draw_squares(drawn, self._blocked, self._to_free, _FREE)
         for disc in clear:
-            self._leave_as_it_is(drawn, disc)
+            self._let_nothing_appear(drawn, disc)
         self._beneath[...] = drawn
         if self._beneath is not self.occupancy:
             self.occupancy[...] = drawn
@@ -234,7 +234,8 @@ class Terrain:
         for number in self._standing:
             self.occupancy[self._script[number][1].slices] = OCCUPIED
 
-    def _leave_as_it_is(self, drawn: NDArray[np.int8], disc: KeepClear) -> None:
+    def _let_nothing_appear(self, drawn: NDArray[np.int8], disc: KeepClear) -> None:
+        """Things go, so that nobody is shut in for ever, but none comes."""
         x, y = self.geometry.to_grid(disc.x_m, disc.y_m)
         reach = disc.radius_m / self.geometry.resolution_m
         box = Box(
@@ -246,7 +247,9 @@ class Terrain:
         away_x = np.maximum(np.abs(np.arange(box.x0, box.x1) + 0.5 - x) - 0.5, 0.0)
         away_y = np.maximum(np.abs(np.arange(box.y0, box.y1) + 0.5 - y) - 0.5, 0.0)
         near = away_x**2 + away_y[:, None] ** 2 < reach**2
-        drawn[box.slices][near] = self._beneath[box.slices][near]
+        new, old = drawn[box.slices], self._beneath[box.slices]
+        appears = near & (new >= OCCUPIED) & (old < OCCUPIED)
+        new[appears] = old[appears]
 
     def _is_near(self, box: Box, disc: KeepClear) -> bool:
         x, y = self.geometry.to_grid(disc.x_m, disc.y_m)
