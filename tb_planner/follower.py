@@ -23,6 +23,7 @@ LEAST_TOLERANCE = 1.5  # a robot anywhere in its cell is up to 0.71 from the cen
 LEAST_DISTANCE = 2.0  # beyond the next centre, or the robot would creep up to it and never pass it
 NOISE = 1.5  # a pose in an obstacle is taken for noise if so near to a good one
 MARGIN = 0.5  # a waypoint farther on must be in sight from so far beside the robot, too
+ANY_COST = 65535
 CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
 
 
@@ -198,25 +199,23 @@ class Follower:
             return -1
 
         ways = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
+        dearest[ways <= LEAST_DISTANCE] = ANY_COST  # a diagonal step touches cells that are not the route's
         share = self._tolerance / 3  # the rest is for noise and drift
         is_near = math.dist(position, foot.point) <= share  # else it has to come nearer first
         reach = self._distance if is_near else min(self._distance, self._tolerance)
         fit = np.flatnonzero(_keep_to_route(points - foot.point, share) & (ways <= max(reach, ways[0])))
-        if kept >= 0 and ways[kept] > self._distance + self._tolerance:
+        if kept >= 0 and not (
+            1.0 <= ways[kept] <= self._distance + self._tolerance
+            and clear(terrain, *position, *points[kept], 2 * int(dearest[kept]))
+        ):
             kept = -1
         x, y = position
         beside = [(x - MARGIN, y), (x + MARGIN, y), (x, y - MARGIN), (x, y + MARGIN)]
         places = [position, foot.point, *(place for place in beside if _is_free(terrain, place))]
         farther = farthest_from(places, fit[fit > kept])
-        if farther >= 0:
+        if farther >= 0 and ways[farther] >= 1.0:
             return farther
-        if kept >= 0 and clear(terrain, *position, *points[kept], 2 * int(dearest[kept])):
-            return kept
-        for viewpoints in (places, [position]):
-            seen = farthest_from(viewpoints, fit)
-            if seen >= 0:
-                return seen
-        return 0 if clear(terrain, *position, *points[0]) else -1
+        return kept if kept >= 0 else farthest_from([position], fit)
 
 
 class _Here(NamedTuple):
