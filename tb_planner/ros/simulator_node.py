@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, Twi
 from nav_msgs.msg import OccupancyGrid, Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -30,6 +28,7 @@ from std_msgs.msg import UInt32
 from tb_planner.maps import MapError, read_map
 from tb_planner.navigator import Pose2
 from tb_planner.ros import parameters as ros_parameters
+from tb_planner.ros import signals
 from tb_planner.ros.conversions import BadMessage, pose_from_message, pose_message
 from tb_planner.ros.problems import Problems
 from tb_planner.ros.shared_files import shared_file
@@ -292,19 +291,19 @@ def _file(name: str, folder: str, ending: str) -> Path:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
-    with suppress(KeyboardInterrupt, ExternalShutdownException):
-        rclpy.init(args=args)
-        try:
-            node = SimulatorNode()
-        except (ros_parameters.BadParameters, CannotStart) as error:
-            for reason in str(error).splitlines():
-                rclpy.logging.get_logger('simulator').fatal(reason)
-            return 1
-        try:
-            rclpy.spin(node)
-        finally:
-            node.destroy_node()
-    rclpy.try_shutdown()
+    told_to_end = signals.init(args)
+    try:
+        node = SimulatorNode()
+    except (ros_parameters.BadParameters, CannotStart) as error:
+        for reason in str(error).splitlines():
+            rclpy.logging.get_logger('simulator').fatal(reason)
+        rclpy.try_shutdown()
+        return 1
+    try:
+        signals.spin(node, told_to_end)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
     return 0
 
 

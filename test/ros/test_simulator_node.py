@@ -417,13 +417,18 @@ def test_a_start_that_cannot_be_ends_with_the_reason(nodes, bad, reason):
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_cleanly_on_signals(simulator, number):
-    process = simulator(world='changing', change_period_s=0.05, publish_clock=True)
-    wait_until_said(process, 'changing world')
-    process.send(number)
-    assert process.wait(20.0)
-    assert process.exit_code == 0
-    assert 'Traceback' not in process.said
+@pytest.mark.parametrize('busy', [False, True])
+def test_it_ends_cleanly_on_signals(simulator, number, busy):
+    """Also in the midst of publishing."""
+    world = {'world': 'changing', 'change_period_s': 0.01, 'publish_clock': True, 'real_time_factor': 20.0}
+    processes = [simulator(**(world if busy else {})) for _ in range(3)]
+    for process in processes:
+        wait_until_said(process, 'times real time')
+        process.send(number)
+    for process in processes:
+        assert process.wait(20.0)
+        assert process.exit_code == 0
+        assert 'Traceback' not in process.said
 
 
 def test_the_yaml_file_is_made_of_the_dataclass():

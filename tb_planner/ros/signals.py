@@ -1,0 +1,36 @@
+"""A node ends between two callbacks when it is told to: rclpy's own handlers would end its context within one."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+WAKE_S = 0.1
+"""A signal does not wake an executor that waits; it looks up by itself this often."""
+
+
+def init(args: list[str] | None = None) -> threading.Event:
+    """rclpy.init(); the event is set by SIGINT and SIGTERM, which do nothing else from now on."""
+    told_to_end = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: told_to_end.set())
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    return told_to_end
+
+
+def spin(node: Node, told_to_end: threading.Event) -> None:
+    """Serves the node until it is told to end."""
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        while node.context.ok() and not told_to_end.is_set():
+            executor.spin_once(timeout_sec=WAKE_S)
+    except ExternalShutdownException:
+        pass
+    finally:
+        executor.shutdown()
