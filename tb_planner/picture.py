@@ -1,5 +1,7 @@
 """A picture of a run: the map, what was expanded, what is still open, the way walked, start and goal.
 
+Or of a robot's drive: the map, what appeared on it, the way driven and the shortest one, where its search restarted.
+
 Every cell is a square of whole pixels, or on large maps a pixel is the mean of a square of cells, so that the picture
 is sharp at its own size. Lines, marks and letters grow with the picture. Unknown surroundings are cut off. The colours
 are Okabe and Ito's, which people with any kind of colour vision can tell apart. What is walked back lies on top of what
@@ -35,6 +37,9 @@ EXPANDED_COLOUR = '#c4e3f6'
 OPEN_COLOUR = '#009e73'
 AHEAD_COLOUR = '#0072b2'
 BACK_COLOUR = '#d55e00'
+APPEARED_COLOUR = '#e69f00'
+SHORTEST_COLOUR = '#cc79a7'
+RESTART_COLOUR = '#f0643c'
 START_COLOUR = '#ffffff'
 GOAL_COLOUR = '#f0e442'
 INK = '#20242a'
@@ -51,6 +56,9 @@ RULED_CELL = 16
 """Lines are drawn between cells from this many pixels a cell on."""
 RIM = 8
 """Cells of unknown surroundings that are shown."""
+
+
+Points = Sequence[tuple[float, float]]
 
 
 class PictureError(RuntimeError):
@@ -74,20 +82,40 @@ def draw(
     expanded: NDArray[np.bool_] | None = None,
     open_cells: Iterable[Cell] = (),
     walked: Sequence[Cell] = (),
+    appeared: NDArray[np.bool_] | None = None,
+    shortest: Points = (),
+    driven: Points = (),
+    restarts: Points = (),
     title: str = '',
     figures: Sequence[str] = (),
 ) -> Figure:
-    """Draws a run on a map; `costs` are what was searched (inf is blocked), the map is what they were made from."""
+    """Draws a run on a map; `costs` are what was searched (inf is blocked), the map is what they were made from.
+
+    A drive's points are in cells, and may lie anywhere in them; whole numbers are their centres.
+    """
     check_matplotlib()
     from matplotlib.figure import Figure
 
-    scene = _Scene(map_, costs, start, goal, expanded, tuple(open_cells), tuple(walked))
+    scene = _Scene(
+        map_,
+        costs,
+        start,
+        goal,
+        expanded,
+        tuple(open_cells),
+        tuple(walked),
+        appeared,
+        tuple(shortest),
+        tuple(driven),
+        tuple(restarts),
+    )
     page = _lay_out(scene, figures)
     figure = Figure(figsize=(page.width / DPI, page.height / DPI), dpi=DPI, facecolor='white')
     axes = figure.add_axes(page.map_rectangle)
     _draw_cells(axes, scene, page)
     _draw_scales(axes, page)
     _draw_walk(axes, scene, page)
+    _draw_drive(axes, scene, page)
     _draw_mark(axes, start, _START, page)
     _draw_mark(axes, goal, _GOAL, page)
     _write_title(figure, title, page)
@@ -124,6 +152,10 @@ class _Scene:
     expanded: NDArray[np.bool_] | None
     open_cells: tuple[Cell, ...]
     walked: tuple[Cell, ...]
+    appeared: NDArray[np.bool_] | None
+    shortest: tuple[tuple[float, float], ...]
+    driven: tuple[tuple[float, float], ...]
+    restarts: tuple[tuple[float, float], ...]
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
@@ -159,6 +191,8 @@ class _Scene:
             tint = _rgb(EXPANDED_COLOUR).astype(np.uint16)
             picture[self.expanded] = picture[self.expanded] * tint // 255
         picture[self.kept_clear] = _rgb(KEPT_CLEAR_COLOUR)
+        if self.appeared is not None:
+            picture[self.appeared] = _rgb(APPEARED_COLOUR)
         picture[self.map_.blocked] = _rgb(BLOCKED_COLOUR)
         if self.open_cells:
             columns, rows = np.array(self.open_cells).T
@@ -313,7 +347,18 @@ def _draw_walk(axes: Axes, scene: _Scene, page: _Page) -> None:
     axes.plot(*_steps(line, back), color=BACK_COLOUR, linewidth=0.9 * width, **_ROUND)
 
 
-def _draw_mark(axes: Axes, cell: Cell, mark: dict[str, Any], page: _Page) -> None:
+def _draw_drive(axes: Axes, scene: _Scene, page: _Page) -> None:
+    width = _points(page.line_width)
+    for way, colour, style in ((scene.shortest, SHORTEST_COLOUR, 'dashed'), (scene.driven, AHEAD_COLOUR, 'solid')):
+        if len(way) > 1:
+            line = page.points(way)
+            axes.plot(*line, color='white', alpha=0.85, linewidth=1.8 * width, **_ROUND)
+            axes.plot(*line, color=colour, linestyle=style, linewidth=width, **_ROUND)
+    for place in scene.restarts:
+        _draw_mark(axes, place, _RESTART, page)
+
+
+def _draw_mark(axes: Axes, cell: tuple[float, float], mark: dict[str, Any], page: _Page) -> None:
     size = page.mark_size(mark['markersize'])
     axes.plot(*page.points([cell]), **{**mark, **_mark_of_size(size)}, clip_on=False, zorder=3)
 
@@ -334,9 +379,13 @@ def _legend_entries(scene: _Scene) -> list[tuple[str, str]]:
         (True, 'goal', GOAL_COLOUR),
         (len(scene.walked) > 1, 'walked', AHEAD_COLOUR),
         (any(walked_back(scene.walked)), 'walked back', BACK_COLOUR),
+        (len(scene.driven) > 1, 'driven', AHEAD_COLOUR),
+        (len(scene.shortest) > 1, 'shortest way', SHORTEST_COLOUR),
+        (bool(scene.restarts), 'restart', RESTART_COLOUR),
         (scene.expanded is not None and scene.expanded.any(), 'expanded', EXPANDED_COLOUR),
         (bool(scene.open_cells), 'open', OPEN_COLOUR),
         (scene.map_.blocked.any(), 'blocked', BLOCKED_COLOUR),
+        (scene.appeared is not None and scene.appeared.any(), 'appeared', APPEARED_COLOUR),
         (scene.kept_clear.any(), 'kept clear', KEPT_CLEAR_COLOUR),
         (scene.dearness.any(), 'costly', COSTLY_COLOUR),
         (scene.unknown.any(), 'unknown', UNKNOWN_COLOUR),
@@ -364,12 +413,14 @@ def _legend_handle(label: str, colour: str, page: _Page) -> Artist:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    for mark in (_START, _GOAL):
+    for mark in (_START, _GOAL, _RESTART):
         if mark['markerfacecolor'] == colour:
             return Line2D([], [], label=label, **{**mark, **_mark_of_size(mark['markersize'] * page.unit)})
-    if colour in (AHEAD_COLOUR, BACK_COLOUR):
-        width = min(page.line_width, 5 * page.unit) * (1 if colour == AHEAD_COLOUR else 0.9)
-        return Line2D([], [], label=label, color=colour, linewidth=_points(width), **_ROUND)
+    if colour in (AHEAD_COLOUR, BACK_COLOUR, SHORTEST_COLOUR):
+        width = min(page.line_width, 5 * page.unit) * (0.9 if colour == BACK_COLOUR else 1)
+        line = Line2D([], [], label=label, color=colour, linewidth=_points(width), **_ROUND)
+        line.set_linestyle('dashed' if colour == SHORTEST_COLOUR else 'solid')
+        return line
     return Patch(label=label, facecolor=colour, edgecolor=FAINT_INK, linewidth=_points(0.8 * page.unit))
 
 
@@ -377,6 +428,7 @@ _ROUND: dict[str, Any] = {'solid_capstyle': 'round', 'solid_joinstyle': 'round'}
 _RULE: dict[str, Any] = {'color': FAINT_INK, 'alpha': 0.25, 'linewidth': 0.72, 'zorder': 1}
 _START: dict[str, Any] = {'marker': 'o', 'markersize': 13, 'markerfacecolor': START_COLOUR}
 _GOAL: dict[str, Any] = {'marker': '*', 'markersize': 22, 'markerfacecolor': GOAL_COLOUR}
+_RESTART: dict[str, Any] = {'marker': 'X', 'markersize': 12, 'markerfacecolor': RESTART_COLOUR}
 
 
 def _mark_of_size(pixels: float) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -21,6 +22,9 @@ DOMAINS = range(1, 101)
 """Those whose ports the system gives to nobody else."""
 CLAIMS = 22300
 """A domain is claimed by holding the port at this place after it, so that two runs never take the same one."""
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that ask a program to end."""
 
 _LEFT_OUT = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_DISCOVERY_SERVER', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 
@@ -46,6 +50,14 @@ class Domain:
     def close(self) -> None:
         self._claim.close()
 
+    def enter(self, log_folder: Path) -> dict[str, str]:
+        """Makes environment() this process's own, too; to be called before its first node."""
+        environment = self.environment(log_folder)
+        for name in _LEFT_OUT:
+            os.environ.pop(name, None)
+        os.environ.update(environment)
+        return environment
+
     def environment(self, log_folder: Path) -> dict[str, str]:
         """This process's environment, for nodes that meet in this domain and leave nothing outside the folder."""
         return {
@@ -59,7 +71,8 @@ class Domain:
 class Process:
     """A program in a process group of its own; what it says goes to a file."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], output: Path) -> None:
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], output: Path) -> None:
+        self.name = name
         self.output = output
         with output.open('ab') as file:
             self._process = subprocess.Popen(
@@ -108,12 +121,15 @@ class Processes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        end(self.all)
+        with signals_held_back():
+            end(self.all)
 
     def start(self, command: Sequence[str], name: str = '') -> Process:
         """Starts a program; its output goes to a file of this name in the folder."""
-        output = self.folder / f'{len(self.all)}_{name or Path(command[0]).name}.log'
-        self.all.append(Process(command, self.environment, output))
+        name = name or Path(command[0]).name
+        output = self.folder / f'{len(self.all)}_{name}.log'
+        with signals_held_back():  # so that none is started and not known
+            self.all.append(Process(name, command, self.environment, output))
         return self.all[-1]
 
     def start_module(self, module: str, arguments: Iterable[str] = ()) -> Process:
@@ -136,6 +152,23 @@ def end(processes: Sequence[Process], patience_s: float = 5.0) -> None:
         process.send(signal.SIGKILL)
     for process in left:
         process.wait(patience_s)
+
+
+@contextmanager
+def signals_held_back() -> Iterator[None]:
+    """Ctrl-C and its like wait until the block is left."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        signal.raise_signal(came[0])
 
 
 def ros_arguments(

@@ -1,0 +1,315 @@
+"""`python -m tb_planner.ros.demo`: simulator and planner as two processes on ROS 2, and a goal for the robot.
+
+It ends with 0 if the robot has arrived with no collision, 1 if not, 2 if what was asked for cannot be done, and 130 on
+Ctrl-C. Whatever happens, the processes that it started are gone then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from tb_planner import picture
+from tb_planner.algorithms import ALGORITHMS
+from tb_planner.drive import Drive, Place
+from tb_planner.maps import Map, read_map
+from tb_planner.navigator import Pose2
+from tb_planner.ros.processes import ENDING, LOOPBACK, Domain, NoFreeDomain, Processes, ros_arguments
+from tb_planner.ros.shared_files import shared_file
+from tb_planner.simulation import WORLDS
+from tb_planner.simulation.places import random_goal, random_start
+
+if TYPE_CHECKING:
+    from tb_planner.ros.onlooker import Onlooker
+
+ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+GOALS: dict[str, Place] = {'office': (25.0, 6.0), 'warehouse': (34.5, 9.0)}
+"""Of the maps that come along; on both the robot starts at (0, 0)."""
+ROOM_M = 0.4
+"""Around places that are drawn at random."""
+CHANGE_RATE, CHANGE_SIZE_M = 0.2, 0.5
+"""Few things that stand anywhere, besides those that come and go as the map's script has them."""
+REAL_TIME_FACTOR = 3.0
+START_LIMIT_S = 20.0
+DRIVE_LIMIT_S = 90.0
+LIVE_PERIOD_S = 0.1
+LINE_PERIOD_S = 3.0
+LAST_LINES = 15
+
+
+class CannotRun(RuntimeError):
+    """Something that the demo needs is not there, or one of its processes has ended."""
+
+
+@dataclass(frozen=True)
+class Errand:
+    """Where the robot goes, on which map."""
+
+    map_name: str
+    map_: Map
+    start: Place
+    goal: Place
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the demo and returns its exit code."""
+    options = make_parser().parse_args(arguments)
+    for number in ENDING:
+        signal.signal(number, interrupt)
+    try:
+        check_environment()
+        return run(options, errand(options))
+    except (CannotRun, NoFreeDomain, OSError, ValueError, picture.PictureError) as error:
+        print(f'demo: {error}', file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print('\ndemo: interrupted; simulator and planner are ended', file=sys.stderr)
+        return INTERRUPTED
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog='python -m tb_planner.ros.demo', description=__doc__.splitlines()[0])
+    parser.add_argument('--map', default='office', help="office, warehouse, or the path of a map_server's .yaml")
+    parser.add_argument('--world', choices=WORLDS, default='changing', help='default: changing')
+    parser.add_argument('--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
+    parser.add_argument('--goal', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
+    parser.add_argument('--algorithm', choices=tuple(ALGORITHMS), default='tb_wa_star', help='default: tb_wa_star')
+    parser.add_argument('--weight', metavar='W', type=float, default=1.5, help='of tb_wa_star, default: 1.5')
+    parser.add_argument(
+        '--expansions-per-tick', metavar='N', type=int, default=0, help='default: as many as fit in the time'
+    )
+    parser.add_argument('--seed', metavar='N', type=int, default=1, help="of the world's changes, default: 1")
+    parser.add_argument(
+        '--real-time-factor',
+        metavar='F',
+        type=float,
+        default=REAL_TIME_FACTOR,
+        help=f'how much faster than real the simulated robot and its world are, default: {REAL_TIME_FACTOR:g}',
+    )
+    parser.add_argument('--limit-s', metavar='S', type=float, default=DRIVE_LIMIT_S, help='give up after so long')
+    parser.add_argument('--png', metavar='FILE', type=Path, default=Path('demo.png'), help='default: demo.png')
+    return parser
+
+
+def interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def check_environment() -> None:
+    picture.check_matplotlib()
+    if not find_spec('rclpy'):
+        raise CannotRun("there is no ROS 2 here: source one, or pip install 'tb_planner[ros]', as make demo does")
+
+
+def errand(options: argparse.Namespace) -> Errand:
+    """Start and goal as asked for; else the ones that belong to the map, or drawn at random."""
+    known = options.map in GOALS
+    map_ = read_map(shared_file('maps', f'{options.map}.yaml') if known else options.map)
+    start, goal = options.start, options.goal
+    if start is None:
+        start = (0.0, 0.0) if known else _place(random_start(map_.occupancy, map_.geometry, ROOM_M, options.seed))
+    if goal is None and known:
+        goal = GOALS[options.map]
+    elif goal is None:
+        goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2(*start), ROOM_M, options.seed))
+    return Errand(options.map, map_, (start[0], start[1]), (goal[0], goal[1]))
+
+
+def run(options: argparse.Namespace, errand: Errand) -> int:
+    """Starts both nodes, gives the goal, looks on until the robot is there, and tells how it went."""
+    from tb_planner.ros.onlooker import Onlooker
+    from tb_planner.ros.planner_parameters import PlannerParameters
+
+    rules = PlannerParameters().cost_rules(errand.map_.resolution_m)
+    drive = Drive(errand.map_, rules, errand.start, errand.goal)
+    with tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
+        environment = domain.enter(Path(folder))
+        with Processes(Path(folder), environment) as processes:
+            start_nodes(processes, options, errand)
+            print(announcement(options, errand, domain), flush=True)
+            with closing(Onlooker(drive)) as onlooker:
+                wait_for_both(onlooker, processes)
+                onlooker.give_goal()
+                time_s = look_on(onlooker, processes, options)
+    print(summary(onlooker, time_s, options))
+    title = f'{Path(errand.map_name).stem}, {options.world} world, {algorithm(options)}'
+    drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
+    print(f'  picture     {options.png}')
+    return ARRIVED if onlooker.has_arrived and onlooker.collisions == 0 else NOT_ARRIVED
+
+
+def start_nodes(processes: Processes, options: argparse.Namespace, errand: Errand) -> None:
+    world = {
+        'map': options.map,
+        'world': options.world,
+        'obstacles': errand.map_name if errand.map_name in GOALS and options.world == 'changing' else '',
+        'change_rate': CHANGE_RATE,
+        'change_size_m': CHANGE_SIZE_M,
+        'seed': options.seed,
+        'start_x_m': errand.start[0],
+        'start_y_m': errand.start[1],
+        'real_time_factor': options.real_time_factor,
+    }
+    search = {
+        'algorithm': options.algorithm,
+        'weight': options.weight,
+        'expansions_per_tick': options.expansions_per_tick,
+        'autostart_node': True,
+    }
+    processes.start_module('tb_planner.ros.simulator_node', ros_arguments(world))
+    processes.start_module('tb_planner.ros.planner_node', ros_arguments(search))
+
+
+def wait_for_both(onlooker: Onlooker, processes: Processes) -> None:
+    def is_decided() -> bool:
+        check(processes)
+        return onlooker.is_ready
+
+    if not onlooker.spin_until(is_decided, START_LIMIT_S):
+        raise CannotRun(f'simulator and planner were not there within {START_LIMIT_S:g} s\n{last_lines(processes)}')
+
+
+def look_on(onlooker: Onlooker, processes: Processes, options: argparse.Namespace) -> float:
+    """Shows how it goes until the robot has arrived or the time is up; tells how long that took."""
+    live = LiveLine()
+    began = time.monotonic()
+
+    def is_over() -> bool:
+        check(processes)
+        live.show(progress(onlooker))
+        return onlooker.has_arrived
+
+    onlooker.spin_until(is_over, options.limit_s)
+    time_s = time.monotonic() - began
+    live.clear()
+    onlooker.spin_until(lambda: onlooker.facts.get('status') == onlooker.status, 2.0)
+    return time_s
+
+
+def check(processes: Processes) -> None:
+    for process in processes.all:
+        if process.exit_code is not None:
+            raise CannotRun(f'{process.name} has ended, exit code {process.exit_code}\n{last_lines(processes)}')
+
+
+def last_lines(processes: Processes) -> str:
+    said = (f'--- {process.name}\n' + '\n'.join(process.said.splitlines()[-LAST_LINES:]) for process in processes.all)
+    return '\n'.join(said)
+
+
+class LiveLine:
+    """One line that is written over again and again; where there is no terminal, a line now and then."""
+
+    def __init__(self) -> None:
+        self._on_terminal = sys.stdout.isatty()
+        self._period_s = LIVE_PERIOD_S if self._on_terminal else LINE_PERIOD_S
+        self._due_s = time.monotonic() + self._period_s
+
+    def show(self, text: str) -> None:
+        now_s = time.monotonic()
+        if now_s < self._due_s:
+            return
+        self._due_s = now_s + self._period_s
+        if self._on_terminal:
+            width = shutil.get_terminal_size().columns
+            print(f'\r\033[K{text[: width - 1]}', end='', flush=True)
+        else:
+            print(text, flush=True)
+
+    def clear(self) -> None:
+        if self._on_terminal:
+            print('\r\033[K', end='', flush=True)
+
+
+def announcement(options: argparse.Namespace, errand: Errand, domain: Domain) -> str:
+    (x0, y0), (x1, y1) = errand.start, errand.goal
+    return (
+        f'{errand.map_name}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
+        f'{algorithm(options)}, {options.real_time_factor:g} times real time\n'
+        f'To look on: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
+    )
+
+
+def progress(onlooker: Onlooker) -> str:
+    facts, distance_m = onlooker.facts, onlooker.distance_to_go_m
+    return ' · '.join(
+        [
+            f'{distance_m:5.1f} m to go' if distance_m is not None else 'where is the robot?',
+            f'tick {number(facts, "tick_p50_ms"):.1f} ms, p99 {number(facts, "tick_p99_ms"):.1f} ms',
+            f'restarts {restarts(onlooker.drive)}',
+            onlooker.status.lower().replace('_', ' '),
+        ]
+    )
+
+
+def summary(onlooker: Onlooker, time_s: float, options: argparse.Namespace) -> str:
+    drive, facts = onlooker.drive, onlooker.facts
+    (x, y), collisions = drive.goal, onlooker.collisions
+    if onlooker.has_arrived:
+        outcome = f'Arrived at ({x:g}, {y:g}) m ' + ('with no collision' if not collisions else 'after collisions')
+    else:
+        outcome = f'Not arrived at ({x:g}, {y:g}) m within {time_s:.0f} s; the planner says {onlooker.status}'
+    way = f'{drive.driven_m:.1f} m driven'
+    if drive.shortest_m:
+        way += f', {drive.driven_m / drive.shortest_m:.2f} times the shortest way at first, {drive.shortest_m:.1f} m'
+    factor = options.real_time_factor
+    ticks = ', '.join(f'{name} {number(facts, f"tick_{name}_ms"):.2f}' for name in ('p50', 'p99', 'max'))
+    lines = {
+        'way': way,
+        'time': f'{time_s:.1f} s' + (f', {time_s * factor:.1f} s to the robot' if factor != 1 else ''),
+        'ticks': f'{number(facts, "ticks"):.0f} of {ticks} ms; {number(facts, "overruns"):.0f} overruns, '
+        f'{number(facts, "missed_ticks"):.0f} missed',
+        'restarts': restarts(drive),
+        'collisions': str(collisions),
+    }
+    return '\n'.join([outcome, *(f'  {name:11} {text}' for name, text in lines.items())])
+
+
+def figures(onlooker: Onlooker, time_s: float, options: argparse.Namespace) -> list[str]:
+    """What stands in the picture."""
+    drive = onlooker.drive
+    shortest = [f'shortest {drive.shortest_m:.1f} m'] if drive.shortest_m else []
+    return [
+        'arrived' if onlooker.has_arrived else f'not arrived: {onlooker.status}',
+        f'driven {drive.driven_m:.1f} m',
+        *shortest,
+        f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
+        f'tick p99 {number(onlooker.facts, "tick_p99_ms"):.2f} ms',
+        f'restarts {restarts(drive)}',
+        f'collisions {onlooker.collisions}',
+    ]
+
+
+def algorithm(options: argparse.Namespace) -> str:
+    return f'{options.algorithm}({options.weight:g})' if options.algorithm == 'tb_wa_star' else options.algorithm
+
+
+def restarts(drive: Drive) -> str:
+    """The number, and how many for which reason."""
+    reasons = ', '.join(
+        f'{count} {reason.replace("_", " ")}' for reason, count in drive.restarts.most_common() if count
+    )
+    return f'{drive.restarts.total()}' + (f' ({reasons})' if reasons else '')
+
+
+def number(facts: dict[str, str], name: str) -> float:
+    return float(facts.get(name) or 0)
+
+
+def _place(pose: Pose2) -> Place:
+    return pose.x_m, pose.y_m
+
+
+if __name__ == '__main__':
+    sys.exit(main())
