@@ -46,7 +46,8 @@ class Errand:
         self._restarts = restarts  # to be added to
         self._counted = planner.restarts
         self._holds = 0
-        self._ahead = planner.route_cells(HELD_CELLS)
+        self._look_ahead()
+        self._has_restarted = False  # and not gone on yet
         self._ticks = 0  # of the present search
         self._map_has_changed = False  # since it began
 
@@ -89,7 +90,7 @@ class Errand:
         """The same geometry. A route that is blocked is left at once."""
         self.planner.use_grid(grid, change)
         if self.held is not None and not self.held.stands(grid):
-            self.held = None
+            self._let_go()
         self._map_has_changed = self._map_has_changed or bool(change)
         self._note_restarts()
 
@@ -104,14 +105,17 @@ class Errand:
     # -------------------------------------------------------------------------------------------------- a tick
     def step(self, position: tuple[float, float], cell: Cell, search: Search, clean_every: int) -> None:
         """The robot goes along its route or leaves it; then search; then, if a new route is ready, take it."""
+        if self._has_restarted and cell != self.planner.current_cell:
+            self._begin_at(cell)
         self._keep_to_route(position, cell)
         self._ticks += 1
         if clean_every and self._ticks > clean_every and self._map_has_changed:
             self.planner.restart(Reason.CLEAN_SEARCH)
             self._note_restarts()
+        self._has_restarted = False
         search(self.planner)
         self._note_restarts()
-        self._ahead = self.planner.route_cells(HELD_CELLS)
+        self._look_ahead()
         if self.held is not None:
             self._take_over(position, cell, self.held)
 
@@ -127,10 +131,11 @@ class Errand:
         terrain = self.planner.grid.terrain
         if self.held is not None:
             passed = self._held_follower.passed(terrain, self.held.cells, position)
-            self.held = None if passed is None else self.held.walked(passed)
-            if self.held is not None:
+            if passed is not None:
+                self.held = self.held.walked(passed)
                 return
-        self._ahead = self.planner.route_cells(HELD_CELLS)
+            self._let_go()
+        self._look_ahead()
         passed = self._follower.passed(terrain, self._ahead, position)
         if passed is None:
             self._leave_route(cell)
@@ -146,13 +151,22 @@ class Errand:
             return
         self._follower.forget()
         passed = self._follower.passed(self.planner.grid.terrain, self._ahead, position)
+        if passed is not None or used_up:
+            self._let_go()
         if passed is None:
             self._leave_route(cell)
         else:
             self._advance_by(passed)
-        if passed is not None or used_up:
-            self.held = None
-            self._holds += 1
+
+    def _let_go(self) -> None:
+        """Of what is held; the robot may be anywhere on the search's route, or off it."""
+        self.held = None
+        self._holds += 1
+        self._follower.forget()
+
+    def _look_ahead(self) -> None:
+        self._ahead = self.planner.route_cells(HELD_CELLS)
+        self._reaches_goal = self.planner.route_reaches_goal
 
     def _advance_by(self, cells: int) -> None:
         if cells:
@@ -162,16 +176,22 @@ class Errand:
     def _leave_route(self, cell: Cell) -> None:
         self.planner.leave_route(cell)
         self._note_restarts()
-        self._ahead = self.planner.route_cells(1)
+        self._look_ahead()
+
+    def _begin_at(self, cell: Cell) -> None:
+        """A search that has restarted and not gone on yet begins where the robot is. That is no other restart."""
+        self.planner.leave_route(cell)
+        self._counted = self.planner.restarts
+        self._follower.forget()
 
     def _note_restarts(self) -> None:
-        """Those since the last call. If none of them says that the route is bad, it is held."""
+        """Those since the last call. If none of them says that the route to the goal is bad, it is held."""
         counts, before = self.planner.restarts, self._counted
         new = [r for r in counts for _ in range(counts[r] - before[r])]
         if not new:
             return
         self._counted = counts
-        self._ticks, self._map_has_changed = 0, False
+        self._ticks, self._map_has_changed, self._has_restarted = 0, False, True
         self._restarts += new
-        if _ROUTE_IS_STILL_GOOD.issuperset(new):
+        if self._reaches_goal and _ROUTE_IS_STILL_GOOD.issuperset(new):
             self.hold()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,10 @@ from tb_planner.follower import Aim, Follower
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Cell
 from tb_planner.held_route import HeldRoute
+from tb_planner.live_map import MapUpdate
 from tb_planner.planner import TimeBoundedPlanner
 from tb_planner.restart import Reason
 from tb_planner.sight import clear
-
-if TYPE_CHECKING:
-    from tb_planner.live_map import MapUpdate
 
 TRACE_STEPS = 4096
 """N_T, trace steps a search: no tick goes with the length of a path."""
