@@ -431,6 +431,16 @@ def test_an_obstacle_in_an_unknown_world_is_known_once_it_is_seen():
     assert sim.map_news().occupancy[100, 155] == 100
 
 
+def test_a_robot_that_stands_sees_what_appears_and_vanishes():
+    script = [Obstacle(x_m=4.0, y_m=5.0, width_m=0.5, height_m=0.5, at_s=1.0, for_s=1.0)]
+    sim = simulation(world='unknown', sensor_radius_m=3.0, script=script)
+    seen = []
+    for _ in range(3):
+        seen.append(int(sim.whole_map().occupancy[100, 76]))
+        run_through(sim, 1.2)
+    assert seen == [0, 100, 0]
+
+
 @pytest.mark.parametrize('origin', [(0.0, 0.0, 0.0), (-3.0, 2.0, 0.7)])
 @pytest.mark.parametrize('jitter', [0.0, 0.4])
 def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitter):

@@ -128,6 +128,7 @@ class Simulation:
         self._waypoint: Pose2 | None = None
         self._stops_at_s = math.inf
         self._noise = np.random.default_rng([settings.seed, 1])
+        self._looked_from: tuple[float, float] | None = None
         self._known: Known | None = None
         self._map = MapView(self.terrain.occupancy, geometry)
         if settings.world == 'unknown':
@@ -221,8 +222,7 @@ class Simulation:
         resolution = self.geometry.resolution_m
         x, y = self.geometry.to_grid(self.pose.x_m, self.pose.y_m)
         directions = angles + (self.pose.yaw - self.geometry.yaw)
-        ranges: NDArray[np.float64] = Rays(self.terrain.occupancy, x, y, directions, range_max_m / resolution).ranges
-        return ranges * resolution
+        return Rays(self.terrain.occupancy, x, y, range_max_m / resolution).ranges(directions) * resolution
 
     def map_news(self) -> MapNews | None:
         """What is new on the map since the last call, or None."""
@@ -236,6 +236,8 @@ class Simulation:
 
     def _change_world(self) -> None:
         changed = self.terrain.advance(self.time_s, self.time_s - self._script_starts_at_s, self._keep_clear())
+        if changed is not None:
+            self._looked_from = None
         if changed is not None and self._known is None:
             self._map.touch(changed)
             self.map_has_changed = True
@@ -261,9 +263,10 @@ class Simulation:
         self.motion = motion
 
     def _look(self) -> None:
-        if self._known is not None:
-            x, y = self.geometry.to_grid(self.pose.x_m, self.pose.y_m)
-            self._map.touch(self._known.look(self.terrain.occupancy, x, y))
+        here = self.geometry.to_grid(self.pose.x_m, self.pose.y_m)
+        if self._known is not None and here != self._looked_from:
+            self._map.touch(self._known.look(self.terrain.occupancy, *here))
+            self._looked_from = here
 
     def _keep_clear(self) -> list[KeepClear]:
         discs = [KeepClear(self.pose.x_m, self.pose.y_m, self.settings.clear_around_robot_m)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,67 +15,70 @@ MAX_REACH = 1000
 """The farthest a sensor sees, in cells."""
 
 _BEYOND = -2  # stands for cells outside the map
+_NEVER_CROSSES = 1e-12
+_AT_ONCE = 128  # rays: their crossings stay in the processor's cache
 
 
 class Rays:
-    """Rays from a point in all the given directions: the cells they enter, in the order of the two kinds of grid lines.
+    """Rays from a point: each is followed exactly, from grid line to grid line, into the first occupied cell.
 
-    Every ray is followed exactly, from grid line to grid line, up to `reach` cells; it ends in the first occupied cell.
+    All is in cells; `reach` is how far they go.
     """
 
-    def __init__(
-        self, occupancy: NDArray[np.int8], x: float, y: float, directions: NDArray[np.float64], reach: float
-    ) -> None:
+    def __init__(self, occupancy: NDArray[np.int8], x: float, y: float, reach: float) -> None:
         x, y = _off_grid_lines(x), _off_grid_lines(y)
-        reach = min(reach, math.hypot(*occupancy.shape))
-        column, row = math.floor(x), math.floor(y)
-        margin = math.ceil(reach) + 2
-        self._left, self._low = column - margin, row - margin
-        self._window = _window(occupancy, self._left, self._low, 2 * margin + 1)
-        crossings = [
-            self._crossings(x - self._left, y - self._low, directions, reach, along_x) for along_x in (True, False)
-        ]
-        self._distances = np.concatenate([distances for distances, _ in crossings], axis=1)
-        self._cells = np.concatenate([cells for _, cells in crossings], axis=1)
-        hits = np.where(self._window.reshape(-1)[self._cells] >= OCCUPIED, self._distances, math.inf)
-        self.ranges = hits.min(axis=1)
-        self.ranges[self.ranges > reach] = math.inf
-        """In cells; inf where nothing is met."""
-        if self._window[margin, margin] >= OCCUPIED:
-            self.ranges[:] = 0.0
-        self._reach = reach
+        self._reach = min(reach, math.hypot(*occupancy.shape))
+        margin = math.ceil(self._reach) + 2
+        self._side = 2 * margin + 1
+        self._left, self._low = math.floor(x) - margin, math.floor(y) - margin
+        self._x, self._y = x - self._left, y - self._low
+        self._window = _window(occupancy, self._left, self._low, self._side).reshape(-1)
+        self._own = margin * self._side + margin
 
-    def seen(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def ranges(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How far it is to an occupied cell in each direction; inf where none is within reach."""
+        if self._window[self._own] >= OCCUPIED:
+            return np.zeros(len(directions))
+        return np.concatenate([self._hits(*self._crossings(part)) for part in _parts(directions)])
+
+    def seen(self, directions: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Columns and rows, in the map, of the cells that the rays enter, up to the ones that end them."""
-        until = np.minimum(self.ranges, self._reach)[:, None]
         met = np.zeros(self._window.size, np.bool_)
-        met[self._cells[self._distances <= until]] = True
-        side = self._window.shape[0]
-        met[(side // 2) * side + side // 2] = True
-        met &= self._window.reshape(-1) != _BEYOND
-        rows, columns = np.divmod(np.flatnonzero(met), side)
+        met[self._own] = True
+        for part in _parts(directions):
+            distances, cells = self._crossings(part)
+            until = np.minimum(self._hits(distances, cells), self._reach)[:, None]
+            met[cells[distances <= until]] = True
+        met &= self._window != _BEYOND
+        rows, columns = np.divmod(np.flatnonzero(met), self._side)
         return columns + self._left, rows + self._low
 
-    def _crossings(
-        self, x: float, y: float, directions: NDArray[np.float64], reach: float, along_x: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Distances at which the rays cross the grid lines x = whole number (or y =), and the cells entered there."""
-        ahead, aside = np.cos(directions), np.sin(directions)
-        if not along_x:
-            x, y, ahead, aside = y, x, aside, ahead
-        count, side = math.ceil(reach) + 1, self._window.shape[0]
-        forwards = ahead > 0
-        steps = np.arange(count)
-        with np.errstate(divide='ignore', invalid='ignore'):
-            first = np.where(forwards, math.floor(x) + 1 - x, x - math.floor(x))
-            distances = (first[:, None] + steps) / np.abs(ahead)[:, None]
-        distances[~(distances <= reach)] = math.inf
-        beyond = np.isinf(distances)
-        entered = math.floor(x) + np.where(forwards, 1, -1)[:, None] * (steps + 1)
-        other = np.floor(y + np.where(beyond, 0.0, distances) * aside[:, None]).astype(np.intp)
-        cells = other * side + entered if along_x else entered * side + other
-        cells[beyond] = 0
+    def _hits(self, distances: NDArray[np.float64], cells: NDArray[np.intp]) -> NDArray[np.float64]:
+        hits: NDArray[np.float64] = np.where(self._window[cells] >= OCCUPIED, distances, math.inf).min(axis=1)
+        return hits
+
+    def _crossings(self, directions: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Distances at which the rays cross grid lines, and the cells that they enter there."""
+        across, along = np.cos(directions), np.sin(directions)
+        distances_x, columns, rows = self._lines(self._x, self._y, across, along)
+        distances_y, other_rows, other_columns = self._lines(self._y, self._x, along, across)
+        cells = np.concatenate([rows * self._side + columns, other_rows * self._side + other_columns], axis=1)
+        distances = np.concatenate([distances_x, distances_y], axis=1)
+        cells[np.isinf(distances)] = 0
         return distances, cells
+
+    def _lines(
+        self, x: float, y: float, across: NDArray[np.float64], along: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+        """Crossings of the lines x = 1, 2, …: how far away, inf if out of reach; and the x and y of the cells."""
+        steps = np.arange(math.ceil(self._reach) + 1)
+        forwards = across > 0
+        first = np.where(forwards, math.floor(x) + 1 - x, x - math.floor(x))
+        slowly = np.maximum(np.abs(across), _NEVER_CROSSES)
+        distances = (first[:, None] + steps) / slowly[:, None]
+        others = (y + np.minimum(distances, self._reach) * along[:, None]).astype(np.intp)  # all of it is above 0
+        distances[distances > self._reach] = math.inf
+        return distances, math.floor(x) + np.where(forwards, 1, -1)[:, None] * (steps + 1), others
 
 
 class Known:
@@ -94,7 +98,7 @@ class Known:
     def look(self, truth: NDArray[np.int8], x: float, y: float) -> Box | None:
         """Takes in what is to be seen from (x, y); the cells within which something is new, or None."""
         if self._line_of_sight:
-            columns, rows = Rays(truth, x, y, self._directions, self._radius).seen()
+            columns, rows = Rays(truth, x, y, self._radius).seen(self._directions)
         else:
             columns, rows = self._disc(x, y)
         if columns.size == 0:
@@ -114,6 +118,11 @@ class Known:
         near = (columns + 0.5 - x) ** 2 + (rows[:, None] + 0.5 - y) ** 2 <= self._radius**2
         inside = np.nonzero(near)
         return columns[inside[1]], rows[inside[0]]
+
+
+def _parts(directions: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    for start in range(0, len(directions), _AT_ONCE):
+        yield directions[start : start + _AT_ONCE]
 
 
 def _off_grid_lines(value: float) -> float:
