@@ -98,7 +98,7 @@ class TopicPose:
             return None
         if age_s > self._timeout_s:
             text = f'pose is {age_s:.1f} s old, more than {self._timeout_s} s; no waypoint is given'
-            self._problems.warn('pose', text)
+            self._problems.warn('pose_age', text, same='old')
             return None
         return self._last
 
@@ -153,7 +153,7 @@ class TfPose:
         age_s = self.age_s()
         if age_s is not None and age_s > self._tolerance_s:
             text = f'{what} is {age_s:.1f} s old, more than {self._tolerance_s} s; no waypoint is given'
-            self._problems.warn('pose', text)
+            self._problems.warn('pose_age', text, same='old')
             return None
         return self._last
 

@@ -27,25 +27,26 @@ class Problems:
         self._logged: dict[str, tuple[float, str]] = {}  # by kind: when, and what
         self._unsaid: Counter[str] = Counter()
 
-    def warn(self, kind: str, text: str) -> None:
-        """Something that is not used, and what follows from that."""
-        if said := self._to_say(kind, text):
+    def warn(self, kind: str, text: str, *, same: str = '') -> None:
+        """Something that is not used, and what follows from that. same: what texts have in common that are as good as
+        equal, such as an age that grows."""
+        if said := self._to_say(kind, text, same or text):
             self._logger.warning(said)
 
     def error(self, kind: str, text: str) -> None:
         """Something that should not happen, or that costs the user what he had."""
-        if said := self._to_say(kind, text):
+        if said := self._to_say(kind, text, text):
             self._logger.error(said)
 
-    def _to_say(self, kind: str, text: str) -> str:
+    def _to_say(self, kind: str, text: str, same: str) -> str:
         with self._lock:
             now = self._clock()
             self.last = text
             self.counts[kind] += 1
             when, before = self._logged.get(kind, (-SAME_TEXT_S, ''))
-            if now - when < (SAME_TEXT_S if text == before else SAME_KIND_S):
+            if now - when < (SAME_TEXT_S if same == before else SAME_KIND_S):
                 self._unsaid[kind] += 1
                 return ''
-            self._logged[kind] = now, text
+            self._logged[kind] = now, same
             unsaid = self._unsaid.pop(kind, 0)
             return f'{text} ({unsaid} like this not shown)' if unsaid else text

@@ -7,6 +7,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +19,7 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 
+from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Tick
 from tb_planner.restart import Reason
 from tb_planner.ros.conversions import BadMessage, pose_from_message
@@ -33,6 +35,8 @@ from tb_planner.ros.tick_times import TickTimes
 # a jump of the simulated clock after which the time since the last tick, pose or map tells nothing
 _JUMP = JumpThreshold(min_forward=Duration(seconds=2.0), min_backward=Duration(nanoseconds=-1), on_clock_change=True)
 _NO_PLAN = np.empty((0, 2))
+RESTARTS_TOLD_S = 0.1
+"""Restarts are on /diagnostics at once, but not more often."""
 
 
 def map_update_type() -> Any:
@@ -66,6 +70,10 @@ class Session:
         self._map_s: float | None = None
         self._map_to_waypoint_ms: float | None = None
         self._overruns_told = 0
+        self._restart_untold = False
+        self._diagnosed_s = 0.0
+        self._update: MapUpdate | None = None
+        self._failed = False
         self._timer: Any = None
         with ExitStack() as undo:  # if one of them fails, those before it are closed
             self._worker = MapWorker(parameters, problems)
@@ -195,8 +203,9 @@ class Session:
         self._times.begin(self._now_s())
         try:
             self._publish(self._navigate())
-        except Exception:  # whatever it is, the next tick comes
+        except Exception:  # whatever it is, the next tick comes, and searches afresh
             self._problems.error('tick', f'no waypoint in this tick: {traceback.format_exc()}')
+            self._failed = True
         self._times.end(perf_counter() - began)
 
     def _navigate(self) -> Tick:
@@ -206,7 +215,7 @@ class Session:
         if self._worker.maps != self._maps_seen:
             self._maps_seen, self._map_s = self._worker.maps, self._now_s()
         received_s = self._worker.newest_received_s
-        update = source.live_map.latest()
+        update = self._new_map(source.live_map)
         before = self._expansions_so_far()
         search: Callable[[Any], None] | None = None if self._parameters.expansions_per_tick else self._budget.spend
         pose = self._poses.latest()
@@ -216,11 +225,24 @@ class Session:
             self._map_to_waypoint_ms = (perf_counter() - received_s) * 1e3
         return tick
 
+    def _new_map(self, live_map: LiveMap) -> MapUpdate | None:
+        """What is new; all is, to a new navigator after a tick that failed halfway."""
+        update = live_map.latest()
+        self._update = update or self._update
+        if not self._failed:
+            return update
+        self._failed = False
+        goal, self._navigator = self._navigator.goal, Navigator(self._parameters.settings())
+        if goal is not None:
+            self._navigator.new_goal(goal)
+        return replace(self._update, change=None) if self._update is not None else None
+
     def _map_is_lost(self) -> bool:
         age_s, limit_s = self._map_age_s(), self._parameters.map_timeout_s
         if age_s is None or limit_s == 0 or age_s <= limit_s:
             return False
-        self._problems.warn('map', f'map is {age_s:.1f} s old, more than {limit_s} s; holding the robot')
+        text = f'map is {age_s:.1f} s old, more than {limit_s} s; holding the last waypoint'
+        self._problems.warn('map_age', text, same='old')
         return True
 
     def _change_frame(self, frame: str) -> None:
@@ -228,6 +250,7 @@ class Session:
         self._problems.error('frame', text)
         self._outputs.plan(_NO_PLAN, self._frame, None)
         self._frame = frame
+        self._update = None
         self._navigator = Navigator(self._parameters.settings())
         self._poses.forget()
 
@@ -239,13 +262,16 @@ class Session:
             goal = self._navigator.goal
             self._outputs.plan(self._navigator.plan_points(), self._frame, goal.yaw if goal else None)
         self._restarts.update(tick.restarts)
+        self._restart_untold |= bool(tick.restarts)
         before, self._last = self._last, tick
         if before is None or before.status != tick.status:
             self._tell(tick, None if before is None else before.status)
+        elif self._restart_untold and perf_counter() - self._diagnosed_s > RESTARTS_TOLD_S:
+            self._diagnose(tick)
 
     def _tell(self, tick: Tick, before: NavigationStatus | None) -> None:
         self._outputs.status(tick.status)
-        self._outputs.diagnostics(self._diagnostics(tick))
+        self._diagnose(tick)
         log = self._node.get_logger()
         if tick.status in _TROUBLE:
             self._problems.warn('status', tick.message)
@@ -260,18 +286,19 @@ class Session:
     def _every_second(self) -> None:
         try:
             if self._last is not None:
-                self._outputs.diagnostics(self._diagnostics(self._last))
+                self._diagnose(self._last)
             self._outputs.display(self._navigator, self._waypoint, self._frame)
         except Exception:  # display is not worth a robot
             self._problems.error('display', f'not shown: {traceback.format_exc()}')
 
-    def _diagnostics(self, tick: Tick) -> Any:
+    def _diagnose(self, tick: Tick) -> None:
+        self._diagnosed_s, self._restart_untold = perf_counter(), False
         warnings = []
         if self._times.overruns > self._overruns_told:
             new = self._times.overruns - self._overruns_told
             warnings.append(f'{new} ticks took longer than {self._parameters.period_s:g} s')
             self._overruns_told = self._times.overruns
-        return diagnostic_message(
+        message = diagnostic_message(
             self._node.get_fully_qualified_name(),
             self._node.get_namespace(),
             self._node.get_clock().now().to_msg(),
@@ -280,6 +307,7 @@ class Session:
             self._facts(tick),
             warnings,
         )
+        self._outputs.diagnostics(message)
 
     def _facts(self, tick: Tick) -> dict[str, object]:
         p50, p99, most = self._times.percentiles_ms()

@@ -1,0 +1,293 @@
+"""The planner node over DDS: what it publishes, what services and parameters do, how it goes on without pose or map."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from nav_msgs.msg import OccupancyGrid
+from peer import LATCHED, RELIABLE, Peer
+from processes import Nodes
+from std_srvs.srv import Trigger
+from surroundings import Surroundings, map_message, open_terrain, pose_stamped
+from visualization_msgs.msg import Marker, MarkerArray
+
+from tb_planner.restart import Reason
+
+SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
+KEYS = [
+    *('status', 'algorithm', 'expansions_per_tick', 'tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'ticks', 'overruns'),
+    *('missed_ticks', 'open_size', 'searches', *(f'restarts_{reason.value}' for reason in Reason), 'map_age_s'),
+    *('pose_age_s', 'distance_to_goal_m', 'map_to_waypoint_ms', 'refused_messages', 'last_problem'),
+]
+
+
+def place(message):
+    """Of a pose, in metres."""
+    return message.pose.position.x, message.pose.position.y
+
+
+def way_length(plan):
+    points = np.array([place(pose) for pose in plan.poses])
+    return float(np.hypot(*np.diff(points, axis=0).T).sum())
+
+
+@pytest.fixture(scope='module')
+def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
+    """One planner for the tests that only need one on its way."""
+    with Nodes(tmp_path_factory.mktemp('output'), ros_environment) as nodes:
+        planner = nodes.planner(**SMALL)
+        peer = Peer()
+        try:
+            yield planner, Surroundings(peer)
+        finally:
+            peer.close()
+            print(planner.said)
+
+
+@pytest.fixture
+def around(running) -> Surroundings:
+    """It is on its way to (8, 5), around a wall, and the robot stands at (2, 5)."""
+    around = running[1]
+    around.pose = pose_stamped(2.0, 5.0)
+    around.set_out()
+    return around
+
+
+# ------------------------------------------------------------------------------------------------------ what it says
+def test_every_tick_has_a_waypoint_ahead_in_sight_and_the_plan_is_said_once(around):
+    around.wait_for_waypoints(3)
+    plans, count, ticks = len(around.plans), len(around.waypoints), int(around.next_facts()['ticks'])
+    while int(around.facts['ticks']) < ticks + 20:
+        around.next_facts()
+    walked, said = int(around.facts['ticks']) - ticks, len(around.waypoints) - count
+    assert abs(said - walked) <= 20  # diagnostics are up to a second older or newer
+    assert len(around.plans) == plans
+    x, y = place(around.waypoints.last)
+    assert 0.5 < math.dist((x, y), (2.0, 5.0)) <= 1.05
+    assert around.waypoints.last.header.frame_id == around.plans.last.header.frame_id == 'map'
+
+
+def test_the_plan_leads_from_the_robot_to_the_goal_around_the_wall(around):
+    plan = around.plans.last
+    assert math.dist(place(plan.poses[0]), (2.0, 5.0)) < 0.1
+    assert math.dist(place(plan.poses[-1]), (8.0, 5.0)) < 0.1
+    cells = open_terrain()
+    assert all(cells[int(y * 10), int(x * 10)] == 0 for x, y in map(place, plan.poses))
+    assert way_length(plan) > 6.0
+
+
+def test_a_late_listener_gets_status_and_plan(around):
+    late = Peer('late')
+    try:
+        statuses, plans = late.hear_status(), late.hear('plan', type(around.plans.last), LATCHED)
+        late.wait_until(lambda: statuses and plans, 'latched messages')
+        assert statuses.last.data == 'NAVIGATING'
+        assert plans.last == around.plans.last
+    finally:
+        late.close()
+
+
+def test_diagnostics_have_the_same_keys_always(around):
+    around.next_facts()
+    status = around.diagnostics.last.status[0]
+    assert [item.key for item in status.values] == KEYS
+    assert (status.name, status.hardware_id, status.level) == ('/tb_planner: planner', '/', status.OK)
+    assert around.facts['status'] == 'NAVIGATING'
+    assert float(around.facts['distance_to_goal_m']) == pytest.approx(way_length(around.plans.last), abs=0.3)
+    assert 0 < float(around.facts['tick_p50_ms']) <= float(around.facts['tick_p99_ms'])
+    assert float(around.facts['pose_age_s']) >= 0
+    assert float(around.facts['map_age_s']) >= 0
+    assert float(around.facts['map_to_waypoint_ms']) > 0
+
+
+def test_the_search_and_the_waypoint_are_shown_to_those_who_look(around):
+    pictures = around.peer.hear('expansions', OccupancyGrid, LATCHED)
+    markers = around.peer.hear('markers', MarkerArray, RELIABLE)
+    around.peer.wait_until(lambda: pictures and markers, 'pictures of the search')
+    values = np.frombuffer(pictures.last.data, np.int8).reshape(100, 100)
+    assert set(np.unique(values)) == {-1, 50, 100}
+    assert values[50, 20] == 50  # the robot's cell has been expanded
+    assert pictures.last.info.resolution == pytest.approx(0.1)
+    shown = {marker.ns: marker for marker in markers.last.markers}
+    assert shown.keys() == {'goal', 'waypoint', 'way_back'}
+    assert shown['goal'].pose.position.x == 8.0
+    assert shown['waypoint'].pose.position == around.waypoints.last.pose.position
+    assert shown['way_back'].action == Marker.DELETE
+
+
+# ------------------------------------------------------------------------------------------------------ goals
+def test_a_new_goal_takes_the_place_of_the_old_one(around):
+    around.say_goal(2.0, 8.0)
+    around.peer.wait_until(lambda: math.dist(place(around.plans.last.poses[-1]), (2.0, 8.0)) < 0.1, 'another plan')
+    assert around.statuses.last.data == 'NAVIGATING'
+
+
+def test_arriving_is_said_once_with_the_goal_as_the_last_waypoint(around):
+    around.pose = pose_stamped(7.95, 5.0)
+    around.wait_for_status('ARRIVED')
+    around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
+    assert place(around.waypoints.last) == (8.0, 5.0)
+    silent = len(around.waypoints)
+    around.peer.spin(0.3)
+    assert len(around.waypoints) == silent
+
+
+def test_cancel_stops_the_robot_where_it_is(around):
+    answer = around.peer.call('tb_planner/cancel', Trigger)
+    assert (answer.success, answer.message) == (True, 'goal (8.00, 5.00) m, 0 degrees canceled')
+    around.wait_for_status('CANCELED')
+    around.peer.wait_until(lambda: place(around.waypoints.last) == (2.0, 5.0), 'a waypoint to stay at')
+    around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
+    assert not around.peer.call('tb_planner/cancel', Trigger).success
+
+
+def test_reset_search_starts_over_and_is_counted(around):
+    before = int(around.next_facts()['restarts_requested'])
+    answer = around.peer.call('tb_planner/reset_search', Trigger)
+    assert (answer.success, answer.message) == (True, 'the search for a way to (8.00, 5.00) m, 0 degrees starts over')
+    around.peer.wait_until(lambda: int(around.facts['restarts_requested']) == before + 1, 'the restart is counted')
+    around.wait_for_status('NAVIGATING')
+
+
+def test_a_goal_in_an_obstacle_waits_for_a_map_that_frees_it(around):
+    cells = open_terrain()
+    cells[40:60, 70:90] = 100
+    around.maps.publish(map_message(cells))
+    around.wait_for_status('GOAL_BLOCKED')
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('NAVIGATING')
+
+
+def test_no_path_is_said_until_there_is_one(around):
+    cells = open_terrain()
+    cells[:, 50] = 100
+    around.maps.publish(map_message(cells))
+    around.wait_for_status('NO_PATH')
+    around.wait_for_waypoints(3)
+    assert place(around.waypoints.last) == (2.0, 5.0)
+    around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('NAVIGATING')
+
+
+# ------------------------------------------------------------------------------------------------------ maps
+def test_a_map_update_that_closes_the_way_is_obeyed(around):
+    map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: map_updates are not heard')
+    patches = around.peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
+    above = place(around.plans.last.poses[len(around.plans.last.poses) // 2])[1] > 5.0
+    message = map_msgs.OccupancyGridUpdate(x=50, y=70 if above else 0, width=1, height=30)
+    message.header.frame_id = 'map'
+    message.data.frombytes(bytes([100]) * 30)
+    patches.publish(message)
+    around.peer.wait_until(
+        lambda: (
+            around.plans.last.poses
+            and all((y > 5.0) != above for x, y in map(place, around.plans.last.poses) if 4.5 < x < 5.5)
+        ),
+        'a plan around the other end of the wall',
+    )
+    assert int(around.next_facts()['restarts_blocked']) >= 1
+
+
+def test_a_map_that_has_grown_and_shifted_changes_neither_goal_nor_robot(around):
+    around.maps.publish(map_message(np.pad(open_terrain(), 20), x=-2.0, y=-2.0))
+    restarts = int(around.next_facts()['restarts_map_moved'])
+    around.peer.wait_until(lambda: int(around.facts['restarts_map_moved']) >= 1, 'the map has moved')
+    around.wait_for_waypoints(5)
+    assert restarts <= 1
+    assert around.statuses.last.data == 'NAVIGATING'
+    assert math.dist(place(around.plans.last.poses[-1]), (8.0, 5.0)) < 0.1
+
+
+def test_a_map_in_another_frame_drops_everything_loudly(running, around):
+    planner, begin = running[0], len(running[0].said)
+    around.maps.publish(map_message(open_terrain(), frame='other_map'))
+    around.wait_for_status('IDLE')
+    around.wait_until_said(planner, begin, '[ERROR]', "the map is in frame 'other_map', before in 'map'")
+    around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
+    around.pose = pose_stamped(2.0, 5.0, 'other_map')
+    around.say_goal(8.0, 5.0, 'other_map')
+    around.wait_for_status('NAVIGATING')
+    assert around.waypoints.last.header.frame_id == 'other_map'
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('IDLE')
+
+
+def test_messages_without_a_frame_are_taken_to_be_in_that_of_the_map(around):
+    around.pose = pose_stamped(2.0, 5.0, '')
+    around.maps.publish(map_message(open_terrain(), frame=''))
+    around.say_goal(2.0, 8.0, '')
+    around.peer.wait_until(lambda: math.dist(place(around.plans.last.poses[-1]), (2.0, 8.0)) < 0.1, 'another plan')
+    assert around.waypoints.last.header.frame_id == 'map'
+
+
+# ------------------------------------------------------------------------------------------------------ parameters
+def test_another_radius_makes_other_costs_of_the_same_map(around):
+    cells = open_terrain()
+    cells[:, 50] = 100
+    cells[48:53, 50] = 0  # a gate of half a metre
+    around.maps.publish(map_message(cells))
+    around.peer.wait_until(lambda: way_length(around.plans.last) < 6.5, 'a way through the gate')
+    assert around.set_parameters(robot_radius_m=0.4, inflation_radius_m=0.5) == ''
+    around.wait_for_status('NO_PATH')
+    assert around.set_parameters(**SMALL) == ''
+    around.wait_for_status('NAVIGATING')
+
+
+def test_the_algorithm_may_change_on_the_way(around):
+    for algorithm in ('tba_star', 'tb_gbfs', 'rtba_star', 'tbaa_star', 'tb_wa_star'):
+        assert around.set_parameters(algorithm=algorithm) == ''
+        around.peer.wait_until(lambda name=algorithm: around.facts['algorithm'] == name, algorithm)
+        around.wait_for_waypoints(3)
+    assert around.statuses.last.data in ('NAVIGATING', 'WAITING')
+    around.wait_for_status('NAVIGATING')
+
+
+def test_waypoint_distance_may_change_on_the_way(around):
+    assert around.set_parameters(waypoint_distance_m=0.5) == ''
+    around.peer.wait_until(lambda: math.dist(place(around.waypoints.last), (2.0, 5.0)) <= 0.7, 'a nearer waypoint')
+    assert around.set_parameters(waypoint_distance_m=1.0) == ''
+
+
+def test_the_tick_frequency_may_change_on_the_way(around):
+    around.next_facts()
+    assert around.set_parameters(tick_frequency=100.0, search_time_s=0.002) == ''
+    first, second = int(around.next_facts()['ticks']), int(around.next_facts()['ticks'])
+    assert second - first > 25  # in about a second: 20 Hz would have made 20
+    missed = int(around.facts['missed_ticks'])
+    assert around.set_parameters(tick_frequency=20.0, search_time_s=0.01) == ''
+    around.wait_for_waypoints(5)
+    assert int(around.next_facts()['missed_ticks']) <= missed + 100
+
+
+def test_so_many_expansions_are_made_in_a_tick_as_asked_for(around):
+    assert around.set_parameters(expansions_per_tick=7) == ''
+    assert around.peer.call('tb_planner/reset_search', Trigger).success
+    around.peer.wait_until(lambda: around.facts['expansions_per_tick'] == '7', 'a tick of 7 expansions')
+    around.wait_for_waypoints(3)
+    assert around.set_parameters(expansions_per_tick=0) == ''
+    around.peer.wait_until(lambda: around.plans.last.poses and way_length(around.plans.last) > 6, 'the whole way')
+
+
+# ------------------------------------------------------------------------------------------------------ lost
+def test_without_a_pose_there_is_no_waypoint_until_it_comes_back(around):
+    around.pose, before = None, around.pose
+    around.wait_for_status('POSE_LOST')
+    silent = len(around.waypoints)
+    around.peer.spin(0.3)
+    assert len(around.waypoints) == silent
+    assert around.plans.last.poses  # the plan is kept
+    assert float(around.next_facts()['pose_age_s']) > 1.0
+    around.pose = before
+    around.wait_for_status('NAVIGATING')
+
+
+def test_a_map_that_is_too_old_holds_the_robot_until_a_new_one_comes(around):
+    assert around.set_parameters(map_timeout_s=0.5) == ''
+    around.wait_for_status('MAP_LOST')
+    around.wait_for_waypoints(3)
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('NAVIGATING')
+    assert around.set_parameters(map_timeout_s=0.0) == ''
+    around.wait_for_status('NAVIGATING')
