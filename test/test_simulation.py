@@ -436,7 +436,7 @@ def test_a_robot_that_stands_sees_what_appears_and_vanishes():
     sim = simulation(world='unknown', sensor_radius_m=3.0, script=script)
     seen = []
     for _ in range(3):
-        seen.append(int(sim.whole_map().occupancy[100, 76]))
+        seen.append(int(sim.whole_map().occupancy[100, 75]))
         run_through(sim, 1.2)
     assert seen == [0, 100, 0]
 
@@ -475,6 +475,21 @@ def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitte
         for edge in (seen[0], seen[-1], seen[:, 0], seen[:, -1]):
             assert edge.any()
     assert len(sizes) > 10
+
+
+def test_a_growing_map_has_unknown_ground_around_it_also_beyond_the_true_map():
+    sim = simulation(world='unknown', sensor_radius_m=2.0, growing_map=True, map_margin_m=1.0)
+    bare = simulation(world='unknown', sensor_radius_m=2.0, growing_map=True)
+    news, without = sim.map_news(), bare.map_news()
+    np.testing.assert_array_equal(news.occupancy[20:-20, 20:-20], without.occupancy)
+    assert news.geometry.to_world(20, 20) == pytest.approx(without.geometry.to_world(0, 0))
+    for edge in (news.occupancy[:20], news.occupancy[-20:], news.occupancy[:, :20], news.occupancy[:, -20:]):
+        assert (edge == -1).all()
+    assert news.geometry.origin[0] < 0.0
+    assert sim.map_news() is None
+    sim.drive_to(Pose2(3.0, 5.0))
+    run_through(sim, 1.0)
+    assert sim.map_news().changed is None
 
 
 def test_a_late_joiner_is_told_the_whole_map_where_it_was_last_said_to_be():

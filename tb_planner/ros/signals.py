@@ -13,18 +13,20 @@ from rclpy.signals import SignalHandlerOptions
 WAKE_S = 0.1
 """A signal does not wake an executor that waits; it looks up by itself this often."""
 
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
 
 def init(args: list[str] | None = None) -> threading.Event:
     """rclpy.init(); the event is set by SIGINT and SIGTERM, which do nothing else from now on."""
     told_to_end = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _NUMBERS:
         signal.signal(number, lambda *_: told_to_end.set())
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     return told_to_end
 
 
 def spin(node: Node, told_to_end: threading.Event) -> None:
-    """Serves the node until it is told to end."""
+    """Serves the node until it is told to end; later signals are ignored, also while Python itself ends."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
@@ -33,4 +35,7 @@ def spin(node: Node, told_to_end: threading.Event) -> None:
     except ExternalShutdownException:
         pass
     finally:
+        # Ctrl-C under launch comes twice, and at its end Python gives handlers back, but not what is ignored
+        for number in _NUMBERS:
+            signal.signal(number, signal.SIG_IGN)
         executor.shutdown()

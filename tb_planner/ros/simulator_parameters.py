@@ -94,6 +94,14 @@ class SimulatorParameters:
     growing_map: bool = parameter(
         Settings.growing_map, 'whether the map of an unknown world has only the size of what is known', read_only=True
     )
+    map_margin_m: float = parameter(
+        Settings.map_margin_m,
+        'unknown ground around what is known, on a growing map; a goal has to be on the map',
+        unit='m',
+        low=0,
+        high=200,
+        read_only=True,
+    )
     map_jitter: float = parameter(
         Settings.map_jitter,
         'how far off the origin of a growing map is at most, another way with each new size',
@@ -236,6 +244,7 @@ class SimulatorParameters:
             sensor_radius_m=self.sensor_radius_m,
             line_of_sight=self.line_of_sight,
             growing_map=self.growing_map,
+            map_margin_m=self.map_margin_m,
             map_jitter=self.map_jitter,
             seed=self.seed,
         )

@@ -77,6 +77,8 @@ class Settings:
     sensor_period_s: float = 0.1
     growing_map: bool = False
     """Whether the map has the size of what is known, as a map that is being made."""
+    map_margin_m: float = 0.0
+    """A growing map has so much unknown ground around what is known."""
     map_jitter: float = 0.0
     """The origin of a growing map lies off the true one by up to this part of a cell, another with each new size."""
     seed: int = 0
@@ -86,7 +88,14 @@ class Settings:
             raise ValueError(f'world is {self.world!r}; it is one of {", ".join(WORLDS)}')
         for name in ('dt_s', 'robot_radius_m', 'sensor_radius_m', 'sensor_period_s'):
             _check(name, getattr(self, name), above_0=True)
-        for name in ('waypoint_tolerance_m', 'command_timeout_s', 'waypoint_timeout_s', 'keep_clear_m', 'goal_clear_m'):
+        for name in (
+            'waypoint_tolerance_m',
+            'command_timeout_s',
+            'waypoint_timeout_s',
+            'keep_clear_m',
+            'goal_clear_m',
+            'map_margin_m',
+        ):
             _check(name, getattr(self, name))
         if not 0 <= self.map_jitter <= 0.5:
             raise ValueError(f'map_jitter is {self.map_jitter}; it is 0 to 0.5')
@@ -137,7 +146,8 @@ class Simulation:
             )
             self._map = MapView(self._known.occupancy, geometry)
             if settings.growing_map:
-                self._map.grow_with(self._known, settings.map_jitter, np.random.default_rng([settings.seed, 2]))
+                margin = round(settings.map_margin_m / geometry.resolution_m)
+                self._map.grow_with(self._known, margin, settings.map_jitter, np.random.default_rng([settings.seed, 2]))
         self.map_has_changed = False
         """Whether the true map has, since map_news(), and not only what is known of it."""
         self.motion = Motion(start)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.costmap import UNKNOWN
 from tb_planner.geometry import Geometry
 from tb_planner.simulation.sensor import Known
 from tb_planner.simulation.terrain import Box
@@ -25,8 +26,8 @@ class MapNews:
 class MapView:
     """Keeps account of what has been told already.
 
-    A growing map is the smallest box around all that is known. With a jitter its origin lies off the true one by up to
-    this part of a cell, by another one with each new size, as that of a map which is computed anew every time.
+    A growing map is the smallest box around all that is known, and a margin. With a jitter its origin lies off the true
+    one by up to this part of a cell, by another one with each new size, as that of a map which is computed anew.
     """
 
     def __init__(self, occupancy: NDArray[np.int8], geometry: Geometry) -> None:
@@ -36,11 +37,11 @@ class MapView:
         self._told: Box | None = None
         self._told_geometry = geometry
         self._growing: Known | None = None
-        self._jitter, self._random = 0.0, np.random.default_rng(0)
+        self._margin, self._jitter, self._random = 0, 0.0, np.random.default_rng(0)
 
-    def grow_with(self, known: Known, jitter: float, random: np.random.Generator) -> None:
-        """From now on only what is known is part of the map."""
-        self._growing, self._jitter, self._random = known, jitter, random
+    def grow_with(self, known: Known, margin: int, jitter: float, random: np.random.Generator) -> None:
+        """From now on only what is known, and so many unknown cells around it, are part of the map."""
+        self._growing, self._margin, self._jitter, self._random = known, margin, jitter, random
 
     def touch(self, box: Box | None) -> None:
         """These cells may have changed."""
@@ -64,8 +65,10 @@ class MapView:
         return self._copy(None)
 
     def _extent(self) -> Box:
+        """The part of the true map that is told of; with a margin it may reach beyond it."""
         if self._growing is not None and self._growing.extent is not None:
-            return self._growing.extent
+            box, margin = self._growing.extent, self._margin
+            return Box(box.x0 - margin, box.y0 - margin, box.x1 + margin, box.y1 + margin)
         return Box(0, 0, self._geometry.width, self._geometry.height)
 
     def _geometry_of(self, extent: Box) -> Geometry:
@@ -82,4 +85,15 @@ class MapView:
             changed = Box(
                 changed.x0 - extent.x0, changed.y0 - extent.y0, changed.x1 - extent.x0, changed.y1 - extent.y0
             )
-        return MapNews(self._occupancy[extent.slices].copy(), self._told_geometry, changed)
+        return MapNews(self._part(extent), self._told_geometry, changed)
+
+    def _part(self, extent: Box) -> NDArray[np.int8]:
+        """A copy; what lies beyond the map is unknown."""
+        height, width = self._occupancy.shape
+        inside = Box(max(extent.x0, 0), max(extent.y0, 0), min(extent.x1, width), min(extent.y1, height))
+        if inside == extent:
+            return self._occupancy[inside.slices].copy()
+        part = np.full((extent.y1 - extent.y0, extent.x1 - extent.x0), UNKNOWN, np.int8)
+        y, x = inside.y0 - extent.y0, inside.x0 - extent.x0
+        part[y : y + inside.y1 - inside.y0, x : x + inside.x1 - inside.x0] = self._occupancy[inside.slices]
+        return part
