@@ -10,16 +10,14 @@ import functools
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from tb_planner.ros import parameters
+from tb_planner.ros import parameters, signals
 from tb_planner.ros.diagnostics import COMPILED, NOT_COMPILED
 from tb_planner.ros.outputs import Outputs
 from tb_planner.ros.planner_parameters import PlannerParameters
@@ -29,8 +27,6 @@ from tb_planner.ros.session import Session, map_update_type
 
 SWITCH_INTERVAL_S = 0.0005
 """A tick that waits for the worker to let go of Python waits this long, not Python's 5 ms."""
-
-WAKE_S = 0.5
 
 Transition = Callable[['PlannerNode', LifecycleState], None]
 Step = Callable[['PlannerNode', LifecycleState], TransitionCallbackReturn]
@@ -97,8 +93,6 @@ class PlannerNode(LifecycleNode):
 
     @told('inactive; goal and map are dropped')
     def on_deactivate(self, state: LifecycleState) -> None:
-        if self._session is not None:
-            self._session.say_goodbye()
         self._end_session()
         super().on_deactivate(state)
 
@@ -127,7 +121,10 @@ class PlannerNode(LifecycleNode):
     def _end_session(self) -> None:
         if self._session is not None:
             session, self._session = self._session, None
-            session.close()
+            try:
+                session.say_goodbye()
+            finally:
+                session.close()
 
     def _refuse_impossible_transitions(self) -> None:
         """rclpy would let a request that does not fit the state end the process."""
@@ -148,8 +145,11 @@ class PlannerNode(LifecycleNode):
     # -------------------------------------------------------------------------------------------------- requests
     def _apply(self, changed: PlannerParameters) -> None:
         self.chosen = changed
-        if self._session is not None:
-            self._session.change(changed)
+        try:
+            if self._session is not None:
+                self._session.change(changed)
+        except Exception:  # the node goes on
+            self._problems.error('parameters', f'parameters not applied: {traceback.format_exc()}')
 
     def _refuse(self, wanted: PlannerParameters) -> str:
         return self._session.refuse(wanted) if self._session is not None else ''
@@ -163,40 +163,35 @@ class PlannerNode(LifecycleNode):
     ) -> Trigger.Response:
         if self._session is None:
             response.success, response.message = False, f'{self.get_name()} is not active'
-        else:
+            return response
+        try:
             response.success, response.message = request(self._session)
+        except Exception as error:  # the node goes on
+            self._problems.error('request', f'request failed: {traceback.format_exc()}')
+            response.success, response.message = False, f'failed: {error!r}'
         return response
 
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    with suppress(KeyboardInterrupt, ExternalShutdownException):
-        rclpy.init(args=args)
+    told_to_end = signals.init(args)
+    try:
+        node = PlannerNode()
         try:
-            node = PlannerNode()
-        except parameters.BadParameters as error:
-            for reason in str(error).splitlines():
-                rclpy.logging.get_logger('tb_planner').fatal(reason)
-            return 1
-        try:
-            spin(node)
+            if node.chosen.autostart_node and node.trigger_configure() == TransitionCallbackReturn.SUCCESS:
+                node.trigger_activate()
+            signals.spin(node, told_to_end)
         finally:
             node.release()
             node.destroy_node()
-    rclpy.try_shutdown()
+    except parameters.BadParameters as error:
+        for reason in str(error).splitlines():
+            rclpy.logging.get_logger('tb_planner').fatal(reason)
+        return 1
+    finally:
+        rclpy.try_shutdown()
     return 0
-
-
-def spin(node: PlannerNode) -> None:
-    """Brings the node up by itself if it is to, and serves it."""
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    if node.chosen.autostart_node and (node.trigger_configure() == TransitionCallbackReturn.SUCCESS):
-        node.trigger_activate()
-    while node.context.ok():
-        # a signal may wake the executor before it has ended the context; without a timer nothing would wake it again
-        executor.spin_once(timeout_sec=WAKE_S)
 
 
 if __name__ == '__main__':

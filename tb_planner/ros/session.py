@@ -162,14 +162,16 @@ class Session:
     def _take_goal(self, message: PoseStamped) -> None:
         try:
             goal = self._poses.as_seen(pose_from_message(message, 'goal'))
+            self._navigator.new_goal(goal)
         except BadMessage as error:
             kept = self._navigator.goal
             self._problems.warn(
                 'goal', f'{error}; ' + (f'the goal {_place(kept)} stays' if kept else 'there is no goal')
             )
-            return
-        self._navigator.new_goal(goal)
-        self._node.get_logger().info(f'new goal {_place(goal)}')
+        except Exception:  # the node goes on
+            self._problems.error('goal', f'goal not taken: {traceback.format_exc()}')
+        else:
+            self._node.get_logger().info(f'new goal {_place(goal)}')
 
     # -------------------------------------------------------------------------------------------------- time
     def _start_timer(self) -> None:
