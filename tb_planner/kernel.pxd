@@ -280,6 +280,8 @@ cdef class Search:
     cdef long long by_way_of(self, int u, int v) noexcept nogil
     @cython.locals(d='int', e='int', u='int')
     cdef bint leads_below(self, int v, bint past, long long limit) noexcept nogil
+    @cython.locals(below='bint')
+    cpdef bint could_shorten(self, fallen, opened, bint only_next_to_closed, long long limit)
     @cython.locals(limit_at_cell='long long', y_current='int', x_current='int', i='int', v='int', y='int', x='int', c='long long')
     cdef bint any_leads_below(self, bint past, bint only_next_to_closed, long long limit) noexcept nogil
     @cython.locals(s='int', n='int', i='int', turn='long long', ahead='long long')

@@ -1313,7 +1313,12 @@ class Search:
         """
         for cells, past in ((fallen, False), (opened, True)):
             self.cells = memoryview(cells)
-            if self.any_leads_below(past, only_next_to_closed, limit):
+            if len(self.cells) < 256:
+                below = self.any_leads_below(past, only_next_to_closed, limit)
+            else:
+                with cython.nogil:
+                    below = self.any_leads_below(past, only_next_to_closed, limit)
+            if below:
                 return True
         return False
 

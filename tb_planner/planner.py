@@ -129,8 +129,7 @@ class TimeBoundedPlanner:
         self._clean_search_every = clean_search_every
         s_start, s_goal = self._start_state(start), self._goal_state(goal)
         self._goal = grid.cell(grid.state(goal))
-        self._passed: list[Change] = []  # falls that did not matter when they came
-        self._passed_search = 0
+        self._passed: _PassedFalls | None = None
         self._search = grid.take_search()
         self._search.forget_figures()
         self._search.forget_learned()
@@ -492,7 +491,7 @@ class TimeBoundedPlanner:
 
     # -------------------------------------------------------------------------------------------------- inside
     def _begin(self, s_current: int, s_goal: int, reason: Reason | None) -> None:
-        self._passed.clear()
+        self._passed = None
         self._search.pause_when_found = False
         self._search.start(s_current, s_goal, CODES[reason] if reason else 0)
         self.status = Status.AT_GOAL if s_current == s_goal else Status.WAITED
@@ -554,25 +553,17 @@ class TimeBoundedPlanner:
 
     def _let_pass(self, change: Change) -> None:
         """Falls that do not matter yet are tested again when the goal is found."""
-        if self._search.searches != self._passed_search:
-            self._passed, self._passed_search = [], self._search.searches
-        self._passed.append(change)
-        if len(self._passed) > 64:
-            fallen, opened = (
-                np.unique(np.concatenate([getattr(c, name) for c in self._passed])) for name in ('fallen', 'opened')
-            )
-            self._passed = [Change(np.empty(0, np.int32), fallen, opened)]
+        if self._passed is None or self._passed.search != self._search.searches:
+            self._passed = _PassedFalls(self._search.searches, self.grid.width * self.grid.height)
+        self._passed.add(change)
         self._search.pause_when_found = True
 
     def _passed_falls_matter(self) -> Reason | None:
         self._search.pause_when_found = False
-        if not self._passed or self._passed_search != self._search.searches:
+        passed, self._passed = self._passed, None
+        if passed is None or passed.search != self._search.searches:
             return None
-        passed, self._passed = self._passed, []
-        reasons = (
-            could_shorten(self._search, c.fallen, c.opened, self.algorithm, self._min_improvement) for c in passed
-        )
-        return next(filter(None, reasons), None)
+        return could_shorten(self._search, *passed.all(), self.algorithm, self._min_improvement)
 
     def _start_state(self, start: Cell, what: str = 'start') -> int:
         self.grid.state(start, what)
@@ -628,6 +619,27 @@ class TimeBoundedPlanner:
         _check_whole('start_tolerance', start_tolerance, 0)
         _check_whole('goal_tolerance', goal_tolerance, 0)
         _check_whole('clean_search_every', clean_search_every, 0)
+
+
+class _PassedFalls:
+    """Falls that did not matter to a search when they came: each cell once, whatever becomes of it later."""
+
+    def __init__(self, search: int, states: int):
+        self.search = search
+        self._parts: list[list[NDArray[np.int32]]] = [[], []]  # fallen, opened
+        self._seen = np.zeros((2, states), bool)
+
+    def add(self, change: Change) -> None:
+        """The work goes with the size of the change."""
+        for parts, seen, states in zip(self._parts, self._seen, (change.fallen, change.opened), strict=True):
+            new = states[~seen[states]]
+            seen[new] = True
+            parts.append(new)
+
+    def all(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(fallen, opened)"""
+        fallen, opened = (np.concatenate(parts) for parts in self._parts)
+        return fallen, opened
 
 
 def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None = None) -> Plan:
