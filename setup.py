@@ -111,7 +111,7 @@ class BuildKernel(build_ext):
             build_dir=self.build_temp,
             force=self.force,
             quiet=True,
-            compiler_directives={'show_performance_hints': False},
+            compiler_directives={'language_level': 3, 'show_performance_hints': False},
         )
         flags = self.accepted(FLAGS)
         for extension, c_extension in zip(self.extensions, translated):

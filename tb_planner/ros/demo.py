@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import signal
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from tb_planner import picture
 from tb_planner.algorithms import ALGORITHMS
 from tb_planner.drive import Drive, Place
 from tb_planner.maps import Map, read_map
 from tb_planner.navigator import Pose2
-from tb_planner.ros.processes import ENDING, LOOPBACK, Domain, NoFreeDomain, Processes, ros_arguments
+from tb_planner.ros.processes import LOOPBACK, Domain, NoFreeDomain, Processes, ros_arguments, signals_held_back
 from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
@@ -45,6 +44,7 @@ START_LIMIT_S = 20.0
 DRIVE_LIMIT_S = 90.0
 LIVE_PERIOD_S = 0.1
 LINE_PERIOD_S = 3.0
+LAST_WORDS_LIMIT_S = 2.0
 LAST_LINES = 15
 
 
@@ -65,8 +65,6 @@ class Errand:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the demo and returns its exit code."""
     options = make_parser().parse_args(arguments)
-    for number in ENDING:
-        signal.signal(number, interrupt)
     try:
         check_environment()
         return run(options, errand(options))
@@ -102,10 +100,6 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
-
-
 def check_environment() -> None:
     picture.check_matplotlib()
     if not find_spec('rclpy'):
@@ -133,15 +127,16 @@ def run(options: argparse.Namespace, errand: Errand) -> int:
 
     rules = PlannerParameters().cost_rules(errand.map_.resolution_m)
     drive = Drive(errand.map_, rules, errand.start, errand.goal)
-    with tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
+    with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
         with Processes(Path(folder), environment) as processes:
             start_nodes(processes, options, errand)
             print(announcement(options, errand, domain), flush=True)
             with closing(Onlooker(drive)) as onlooker:
-                wait_for_both(onlooker, processes)
+                watch = Watch(onlooker, processes, signals)
+                watch.wait_for_both()
                 onlooker.give_goal()
-                time_s = look_on(onlooker, processes, options)
+                time_s = watch.drive(options.limit_s)
     print(summary(onlooker, time_s, options))
     title = f'{Path(errand.map_name).stem}, {options.world} world, {algorithm(options)}'
     drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
@@ -171,41 +166,54 @@ def start_nodes(processes: Processes, options: argparse.Namespace, errand: Erran
     processes.start_module('tb_planner.ros.planner_node', ros_arguments(search))
 
 
-def wait_for_both(onlooker: Onlooker, processes: Processes) -> None:
-    def is_decided() -> bool:
-        check(processes)
-        return onlooker.is_ready
+class Watch:
+    """Looks on, and after the processes and signals: rclpy would lose what a signal's handler raises within it."""
 
-    if not onlooker.spin_until(is_decided, START_LIMIT_S):
-        raise CannotRun(f'simulator and planner were not there within {START_LIMIT_S:g} s\n{last_lines(processes)}')
+    def __init__(self, onlooker: Onlooker, processes: Processes, signals: list[int]) -> None:
+        self._onlooker = onlooker
+        self._processes = processes
+        self._signals = signals
 
+    def wait_for_both(self) -> None:
+        if not self._look_on_until(lambda: self._onlooker.is_ready, START_LIMIT_S):
+            raise CannotRun(f'simulator and planner are not there after {START_LIMIT_S:g} s\n{self._last_lines()}')
 
-def look_on(onlooker: Onlooker, processes: Processes, options: argparse.Namespace) -> float:
-    """Shows how it goes until the robot has arrived or the time is up; tells how long that took."""
-    live = LiveLine()
-    began = time.monotonic()
+    def drive(self, limit_s: float) -> float:
+        """Shows how it goes until the robot has arrived or the time is up; tells how long that took."""
+        onlooker, live = self._onlooker, LiveLine()
+        began = time.monotonic()
 
-    def is_over() -> bool:
-        check(processes)
-        live.show(progress(onlooker))
-        return onlooker.has_arrived
+        def has_arrived() -> bool:
+            live.show(progress(onlooker))
+            return onlooker.has_arrived
 
-    onlooker.spin_until(is_over, options.limit_s)
-    time_s = time.monotonic() - began
-    live.clear()
-    onlooker.spin_until(lambda: onlooker.facts.get('status') == onlooker.status, 2.0)
-    return time_s
+        try:
+            self._look_on_until(has_arrived, limit_s)
+        finally:
+            live.clear()
+        time_s = time.monotonic() - began
+        self._look_on_until(lambda: onlooker.facts.get('status') == onlooker.status, LAST_WORDS_LIMIT_S)
+        return time_s
 
+    def _look_on_until(self, condition: Callable[[], bool], limit_s: float) -> bool:
+        def is_over() -> bool:
+            self._check()
+            return condition()
 
-def check(processes: Processes) -> None:
-    for process in processes.all:
-        if process.exit_code is not None:
-            raise CannotRun(f'{process.name} has ended, exit code {process.exit_code}\n{last_lines(processes)}')
+        return self._onlooker.spin_until(is_over, limit_s)
 
+    def _check(self) -> None:
+        if self._signals:
+            raise KeyboardInterrupt
+        for process in self._processes.all:
+            if process.exit_code is not None:
+                raise CannotRun(f'{process.name} has ended, exit code {process.exit_code}\n{self._last_lines()}')
 
-def last_lines(processes: Processes) -> str:
-    said = (f'--- {process.name}\n' + '\n'.join(process.said.splitlines()[-LAST_LINES:]) for process in processes.all)
-    return '\n'.join(said)
+    def _last_lines(self) -> str:
+        return '\n'.join(
+            '\n'.join([f'--- {process.name}', *process.said.splitlines()[-LAST_LINES:]])
+            for process in self._processes.all
+        )
 
 
 class LiveLine:

@@ -155,15 +155,15 @@ def end(processes: Sequence[Process], patience_s: float = 5.0) -> None:
 
 
 @contextmanager
-def signals_held_back() -> Iterator[None]:
-    """Ctrl-C and its like wait until the block is left."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def signals_held_back() -> Iterator[list[int]]:
+    """Ctrl-C and its like wait until the block is left; the list has those that came."""
     came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
     before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in ENDING}
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,0 +1,132 @@
+"""The demo as people run it: for real, and ended in the middle."""
+
+import fcntl
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import termios
+import uuid
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from processes import wait_for
+
+DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
+LIMIT_S = 120
+UNDER_WAY = r'm to go'
+
+
+class Demo:
+    """The demo as a process; all that it starts can be told by a mark in their environment."""
+
+    def __init__(self, *options, stdout, **settings):
+        self._mark = f'TB_PLANNER_TEST={uuid.uuid4()}'
+        name, _, value = self._mark.partition('=')
+        environment = {**os.environ, name: value, 'PYTHONUNBUFFERED': '1'}
+        self.process = subprocess.Popen(
+            [*DEMO, *options], stdout=stdout, stderr=subprocess.STDOUT, env=environment, **settings
+        )
+
+    def processes_left(self):
+        """Command lines of the processes of this run that are there."""
+        left = []
+        for folder in Path('/proc').glob('[0-9]*'):
+            try:
+                if self._mark.encode() in (folder / 'environ').read_bytes():
+                    left.append((folder / 'cmdline').read_bytes().replace(b'\0', b' ').decode())
+            except OSError:
+                continue
+        return left
+
+
+@pytest.fixture
+def picture(tmp_path):
+    return tmp_path / 'run.png'
+
+
+def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(picture):
+    demo = Demo('--png', str(picture), stdout=subprocess.PIPE, text=True)
+    said, _ = demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode == 0, said
+    assert re.search(UNDER_WAY, said)
+    assert re.search(r'Arrived at .* with no collision', said)
+    assert re.search(r'way +\d+\.\d m driven, \d\.\d\d times the shortest way at first, \d+\.\d m', said)
+    assert re.search(r'time +\d+\.\d s', said)
+    assert re.search(r'ticks +\d+ of p50 \d+\.\d+, p99 \d+\.\d+, max \d+\.\d+ ms; \d+ overruns', said)
+    assert re.search(r'restarts +[1-9]\d* \(.*\d blocked', said)
+    assert re.search(r'collisions +0', said)
+    assert Image.open(picture).width > 500
+    assert demo.processes_left() == []
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_demo_that_is_told_to_end_leaves_no_process_behind(picture, tmp_path, number):
+    with (tmp_path / 'said').open('wb') as file:
+        demo = Demo('--png', str(picture), stdout=file)
+    said = tmp_path / 'said'
+    assert wait_for(lambda: re.search(UNDER_WAY, said.read_text()), LIMIT_S)
+    assert len(demo.processes_left()) == 3
+    demo.process.send_signal(number)
+    assert demo.process.wait(LIMIT_S) == 130, said.read_text()
+    assert demo.processes_left() == []
+
+
+def test_on_a_terminal_one_line_is_written_over_and_control_c_ends_it(picture):
+    terminal, its_side = pty.openpty()
+    demo = Demo(
+        '--png',
+        str(picture),
+        stdin=its_side,
+        stdout=its_side,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(its_side)
+    said = read_until(terminal, r'(?s)(\r\033\[K[^\r]*to go.*){3}')
+    assert '\n' not in said.partition('\r\033[K')[2]
+    os.write(terminal, b'\x03\x03')
+    assert demo.process.wait(LIMIT_S) == 130
+    assert demo.processes_left() == []
+    os.close(terminal)
+
+
+def test_a_robot_that_does_not_arrive_in_time_is_no_success(picture):
+    demo = Demo('--limit-s', '1', '--png', str(picture), stdout=subprocess.PIPE, text=True)
+    said, _ = demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode == 1, said
+    assert 'Not arrived' in said
+    assert picture.exists()
+    assert demo.processes_left() == []
+
+
+def test_a_node_that_cannot_start_is_named_with_what_it_said(picture):
+    demo = Demo('--start', '999', '0', '--png', str(picture), stdout=subprocess.PIPE, text=True)
+    said, _ = demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode == 2, said
+    assert re.search(r'simulator_node has ended, exit code 1', said)
+    assert '999' in said
+    assert demo.processes_left() == []
+
+
+def test_a_map_that_is_not_there_is_named():
+    done = subprocess.run([*DEMO, '--map', 'nowhere.yaml'], capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 2
+    assert 'nowhere.yaml' in done.stderr
+
+
+def test_without_ros_it_says_what_to_install():
+    hide_and_run = 'import sys; sys.modules["rclpy"] = None; from tb_planner.ros.demo import main; sys.exit(main([]))'
+    done = subprocess.run([sys.executable, '-c', hide_and_run], capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 2
+    assert 'tb_planner[ros]' in done.stderr
+
+
+def read_until(terminal, pattern):
+    said = ''
+    while not re.search(pattern, said):
+        said += os.read(terminal, 4096).decode(errors='replace')
+    return said

@@ -1,0 +1,106 @@
+"""The record of a drive: shortest ways against plain geometry, and what a picture shows."""
+
+import math
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tb_planner import picture
+from tb_planner.costmap import CostRules
+from tb_planner.drive import Drive, length_m, shortest_way
+from tb_planner.geometry import Geometry
+from tb_planner.maps import Map
+
+RESOLUTION_M = 0.1
+RULES = CostRules(resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.6)
+
+
+def room(width_m=10.0, height_m=8.0, yaw=0.0):
+    """Free ground whose outer corner is at (-1, -2) m."""
+    cells = round(height_m / RESOLUTION_M), round(width_m / RESOLUTION_M)
+    return Map('room', np.zeros(cells, np.int8), RESOLUTION_M, (-1.0, -2.0, yaw), y_up=True)
+
+
+def wall(map_, x_m, from_y_m, to_y_m):
+    """One cell thick, along y."""
+    column, first = map_.cell_at(x_m, from_y_m)
+    map_.occupancy[first : map_.cell_at(x_m, to_y_m)[1], column] = 100
+    return map_
+
+
+def test_with_nothing_in_between_the_shortest_way_is_straight():
+    way = shortest_way(room(), RULES, (0.13, 0.22), (7.77, 4.91))
+    assert way == pytest.approx(np.array([(0.13, 0.22), (7.77, 4.91)]))
+
+
+def test_the_shortest_way_turns_at_the_end_of_a_wall_a_robots_radius_off():
+    map_ = wall(room(), 4.0, -2.0, 3.0)
+    start, goal = (1.0, 0.0), (7.0, 0.0)
+    way = shortest_way(map_, RULES, start, goal)
+    over_the_end = 2 * math.hypot(3.0, 3.0)
+    around_the_robot = 2 * math.hypot(3.0, 3.0 + RULES.robot_radius_m + RESOLUTION_M)
+    assert over_the_end < length_m(way) < around_the_robot
+    assert all(y > 3.0 for x, y in way[1:-1])
+
+
+def test_the_shortest_way_does_not_depend_on_how_the_map_is_turned():
+    plain = wall(room(), 4.0, -2.0, 3.0)
+    turned = Map('turned', plain.occupancy, RESOLUTION_M, (-1.0, -2.0, 0.7), y_up=True)
+    places = [(1.0, 0.0), (7.0, 0.5)]
+    same_places = [turned.geometry.to_world(*plain.geometry.to_grid(*place)) for place in places]
+    one, other = shortest_way(plain, RULES, *places), shortest_way(turned, RULES, *same_places)
+    assert length_m(one) == pytest.approx(length_m(other), abs=1e-6)
+
+
+@pytest.mark.parametrize('goal', [(7.0, 0.0), (4.1, 0.0), (99.0, 0.0)], ids=['shut off', 'in the wall', 'outside'])
+def test_where_there_is_no_way_there_is_no_shortest_one(goal):
+    map_ = wall(room(), 4.0, -2.0, 5.95)
+    map_.occupancy[-1, :] = 100
+    drive = Drive(map_, RULES, (1.0, 0.0), goal)
+    assert drive.shortest_m is None
+
+
+def test_the_way_driven_is_as_long_as_the_poses_tell():
+    drive = Drive(room(), RULES, (0.0, 0.0), (3.0, 4.0))
+    for place in [(0.0, 0.0), (3.0, 0.0), (3.0, 0.001), (3.0, 4.0)]:
+        drive.see_pose(place)
+    assert drive.driven_m == pytest.approx(7.0)
+
+
+def test_what_stood_somewhere_for_a_while_is_remembered_and_walls_are_not_news():
+    map_ = wall(room(), 4.0, -2.0, 3.0)
+    drive = Drive(map_, RULES, (0.0, 0.0), (3.0, 0.0))
+    later = map_.occupancy.copy()
+    later[7, 9] = 100
+    message = Geometry(map_.width, map_.height, float(np.float32(RESOLUTION_M)), map_.origin)
+    drive.see_map(later, message)
+    drive.see_map(map_.occupancy, message)
+    assert np.argwhere(drive.appeared).tolist() == [[7, 9]]
+
+
+def test_a_map_of_another_size_is_passed_over():
+    drive = Drive(room(), RULES, (0.0, 0.0), (3.0, 0.0))
+    drive.see_map(np.full((3, 3), 100, np.int8), Geometry(3, 3, RESOLUTION_M))
+    assert not drive.appeared.any()
+
+
+def test_a_picture_shows_what_appeared_where_it_restarted_and_both_ways(tmp_path):
+    drive = Drive(room(), RULES, (0.0, 0.0), (8.0, 5.0))
+    drive.see_restarts({'blocked': 0, 'shorter': 0})
+    drive.save_picture(tmp_path / 'before.png', title='before')
+    drive.appeared[40:50, 60:70] = True
+    drive.see_pose((4.0, 0.5))
+    drive.see_restarts({'blocked': 2, 'shorter': 0})
+    drive.see_pose((8.0, 5.0))
+    drive.save_picture(tmp_path / 'after.png', title='after', figures=['driven', 'far'])
+    for colour in (picture.APPEARED_COLOUR, picture.AHEAD_COLOUR, picture.RESTART_COLOUR):
+        assert not shows(tmp_path / 'before.png', colour)
+        assert shows(tmp_path / 'after.png', colour)
+    assert shows(tmp_path / 'before.png', picture.SHORTEST_COLOUR)
+    assert drive.restarts == {'blocked': 2, 'shorter': 0}
+
+
+def shows(path, colour):
+    pixels = np.asarray(Image.open(path).convert('RGB'))
+    return bool((pixels == [int(colour[i : i + 2], 16) for i in (1, 3, 5)]).all(axis=-1).any())
