@@ -11,6 +11,8 @@ LEAST = 32
 """Expansions of the smallest chunk: some microseconds compiled, a millisecond as plain Python."""
 GROWTH = 8
 """A chunk is at most so many times as large as the one before."""
+REST = 0.05
+"""With so little of the time left it is over: each chunk traces its path back, however small it is."""
 
 
 class SearchBudget:
@@ -19,28 +21,25 @@ class SearchBudget:
     def __init__(self, search_time_s: float, clock: Callable[[], float] = perf_counter) -> None:
         self.search_time_s = search_time_s
         self._clock = clock
-        self._chunk_s = 0.0  # time and size of the last chunk that expanded all it was given
-        self._chunk = 0
+        self._chunk, self._chunk_s = LEAST // GROWTH, 0.0  # the last one, in expansions and in time
 
     def spend(self, planner: TimeBoundedPlanner) -> None:
         """One chunk at least, so that every tick gets on; then more while another one fits."""
         end = self._clock() + self.search_time_s
-        chunk = LEAST
+        chunk = self._fitting(self.search_time_s)
         while True:
             began, before = self._clock(), planner.expansions
             status = planner.search(chunk)
             now, expanded = self._clock(), planner.expansions - before
             if planner.goal_found or status in (Status.NO_PATH, Status.AT_GOAL):
                 return
-            if expanded >= LEAST:
+            if expanded >= chunk:
                 self._chunk, self._chunk_s = expanded, now - began
-            chunk = self._next_chunk(end - now)
-            if chunk < LEAST:
+            if end - now < REST * self.search_time_s:
                 return
+            chunk = self._fitting(end - now)
 
-    def _next_chunk(self, left_s: float) -> int:
-        """What half of the time left is good for: the pace may change, and the last chunk is a small one."""
-        if self._chunk == 0:
-            return LEAST if left_s > 0 else 0
+    def _fitting(self, left_s: float) -> int:
+        """What half of the time left is good for, since the pace may change; not much more than the last one."""
         pace = self._chunk / max(self._chunk_s, 1e-9)
-        return min(int(left_s / 2 * pace), GROWTH * self._chunk)
+        return max(min(int(left_s / 2 * pace), GROWTH * self._chunk), LEAST)

@@ -1,0 +1,268 @@
+"""The node's parts that need no DDS: its search budget, its counts of ticks, its reports, the worker's thread."""
+
+import threading
+from array import array
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from processes import wait_for
+from rclpy.serialization import serialize_message
+from surroundings import map_message
+
+from tb_planner import Grid, TimeBoundedPlanner, tba_star
+from tb_planner.ros.map_worker import MapWorker
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.problems import SAME_KIND_S, SAME_TEXT_S, Problems
+from tb_planner.ros.search_budget import LEAST, SearchBudget
+from tb_planner.ros.tick_times import WINDOW, TickTimes
+
+
+# ------------------------------------------------------------------------------------------------------ search budget
+class Pace:
+    """A clock that goes on with the expansions of a planner, at a pace that may change."""
+
+    def __init__(self, planner, expansions_a_second):
+        self._planner = planner
+        self.expansions_a_second = expansions_a_second
+        self._seen = planner.expansions
+        self._now_s = 0.0
+
+    def __call__(self):
+        new, self._seen = self._planner.expansions - self._seen, self._planner.expansions
+        self._now_s += new / self.expansions_a_second + 1e-6
+        return self._now_s
+
+
+def rough_terrain():
+    blocked = np.random.default_rng(2).random((1000, 1000)) < 0.35
+    blocked[:3, :3] = blocked[-3:, -3:] = False
+    return Grid(blocked, corner_cutting=True)
+
+
+ROUGH = rough_terrain()
+
+
+def long_search():
+    """Of some hundred thousand expansions."""
+    return TimeBoundedPlanner(ROUGH, (0, 0), (999, 999), tba_star(), trace_steps=64)
+
+
+@settings(max_examples=50)
+@given(pace=st.floats(1e4, 2e6), time_s=st.floats(1e-3, 0.02))
+def test_a_search_takes_its_time_and_no_more(pace, time_s):
+    planner = long_search()
+    clock = Pace(planner, pace)
+    budget = SearchBudget(time_s, clock)
+    budget.spend(planner)  # the first ones are needed to learn the pace
+    for _ in range(3):
+        before_s = clock()
+        budget.spend(planner)
+        spent_s = clock() - before_s
+        assert spent_s <= time_s + LEAST / pace + 1e-4
+        assert spent_s >= 0.9 * time_s
+    assert not planner.goal_found
+
+
+def test_a_pace_that_drops_to_a_fourth_costs_one_tick_twice_its_time_at_most():
+    planner = long_search()
+    clock = Pace(planner, 1e6)
+    budget = SearchBudget(0.01, clock)
+    for _ in range(3):
+        budget.spend(planner)
+    clock.expansions_a_second = 2.5e5
+    times = []
+    for _ in range(3):
+        before_s = clock()
+        budget.spend(planner)
+        times.append(clock() - before_s)
+    assert not planner.goal_found
+    assert max(times) <= 0.02 + 1e-4
+    assert times[-1] <= 0.01 + 1e-3
+
+
+def test_every_tick_gets_on_however_slow_the_search():
+    planner = long_search()
+    budget = SearchBudget(0.001, Pace(planner, 10.0))
+    for _ in range(3):
+        before = planner.expansions
+        budget.spend(planner)
+        assert planner.expansions == before + LEAST
+
+
+def test_a_search_that_has_found_its_goal_takes_no_time():
+    planner = TimeBoundedPlanner(Grid(np.zeros((9, 9), bool)), (0, 0), (8, 8), tba_star())
+    clock = Pace(planner, 1e6)
+    budget = SearchBudget(1.0, clock)
+    budget.spend(planner)
+    assert planner.goal_found
+    before_s = clock()
+    budget.spend(planner)
+    assert clock() - before_s < 1e-4
+
+
+def test_a_search_without_a_path_ends():
+    blocked = np.zeros((9, 9), bool)
+    blocked[:, 4] = True
+    planner = TimeBoundedPlanner(Grid(blocked), (0, 0), (8, 8), tba_star())
+    SearchBudget(1e9, Pace(planner, 1e6)).spend(planner)
+    assert planner.open_size == 0
+
+
+# ------------------------------------------------------------------------------------------------------ ticks
+def test_ticks_that_come_late_are_not_missed_but_those_that_do_not_come_are():
+    times = TickTimes(0.1)
+    for now_s in (0.0, 0.1, 0.24, 0.3, 0.4, 0.7, 0.8):  # two are missing between 0.4 and 0.7
+        times.begin(now_s)
+    assert (times.ticks, times.missed) == (7, 2)
+
+
+def test_a_jump_of_the_clock_is_no_missed_tick():
+    times = TickTimes(0.1)
+    times.begin(0.0)
+    times.clock_jumped()
+    times.begin(500.0)
+    times.begin(500.1)
+    assert times.missed == 0
+
+
+def test_a_clock_that_goes_back_is_no_missed_tick():
+    times = TickTimes(0.1)
+    times.begin(500.0)
+    times.begin(3.0)
+    assert times.missed == 0
+
+
+def test_overruns_are_ticks_longer_than_a_period():
+    times = TickTimes(0.1)
+    for duration_s in (0.01, 0.1, 0.11, 0.5):
+        times.end(duration_s)
+    assert times.overruns == 2
+
+
+def test_percentiles_are_those_of_the_last_ticks():
+    times = TickTimes(0.1)
+    assert times.percentiles_ms() == (0.0, 0.0, 0.0)
+    times.end(9.0)
+    for i in range(WINDOW):
+        times.end(i * 1e-6)
+    assert times.percentiles_ms() == pytest.approx(tuple(np.percentile(np.arange(WINDOW), (50, 99, 100)) * 1e-3))
+
+
+# ------------------------------------------------------------------------------------------------------ problems
+class Log(list):
+    def warning(self, text):
+        self.append(text)
+
+    error = warning
+
+
+def test_the_same_problem_is_logged_once_in_a_while_and_counted_always():
+    log, now = Log(), [0.0]
+    problems = Problems(log, lambda: now[0])
+    for _ in range(11):
+        problems.warn('pose', 'pose is nowhere')
+        now[0] += SAME_TEXT_S / 10
+    assert log == ['pose is nowhere', 'pose is nowhere (9 like this not shown)']
+    assert problems.counts['pose'] == 11
+
+
+def test_another_problem_is_logged_at_once_and_another_of_its_kind_soon():
+    log, now = Log(), [0.0]
+    problems = Problems(log, lambda: now[0])
+    problems.warn('pose', 'one')
+    problems.warn('map', 'two')
+    problems.warn('pose', 'three')
+    assert problems.last == 'three'
+    now[0] += SAME_KIND_S
+    problems.warn('pose', 'four')
+    assert log == ['one', 'two', 'four (1 like this not shown)']
+
+
+def test_an_age_that_grows_is_the_same_problem():
+    log, now = Log(), [0.0]
+    problems = Problems(log, lambda: now[0])
+    for age in range(10):
+        problems.warn('pose', f'pose is {age} s old', same='old')
+        now[0] += SAME_KIND_S
+    assert log == ['pose is 0 s old']
+    assert problems.last == 'pose is 9 s old'
+
+
+# ------------------------------------------------------------------------------------------------------ the worker
+@pytest.fixture
+def worker():
+    worker = MapWorker(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0), Problems(Log()))
+    yield worker
+    worker.stop()
+
+
+def as_bytes(cells, **options):
+    return serialize_message(map_message(np.asarray(cells), **options))
+
+
+def patch_bytes(x, y, values):
+    map_msgs = pytest.importorskip('map_msgs.msg')
+    height, width = np.shape(values)
+    data = array('b', np.asarray(values, np.int8).tobytes())
+    return serialize_message(map_msgs.OccupancyGridUpdate(x=x, y=y, width=width, height=height, data=data))
+
+
+def test_of_the_maps_that_wait_only_the_newest_is_taken_in(worker):
+    for value in range(5):
+        worker.put_map(as_bytes([[0, value * 25]]))
+    worker.start()
+    assert wait_for(lambda: worker.maps)
+    update = worker.source.live_map.latest()
+    assert update.grid.blocked.tolist() == [[False, True]]
+    assert worker.maps == 1
+
+
+def test_updates_are_taken_in_in_order_after_the_map_they_follow(worker):
+    worker.put_patch(patch_bytes(0, 0, [[100]]))  # before the map: not to be used
+    worker.put_map(as_bytes([[0, 0, 0]]))
+    worker.put_patch(patch_bytes(1, 0, [[100, 100]]))
+    worker.put_patch(patch_bytes(2, 0, [[0]]))
+    worker.start()
+    assert wait_for(lambda: worker.maps == 3)
+    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True, False]]
+
+
+def test_a_map_in_another_frame_is_another_source(worker):
+    worker.start()
+    first = worker.source
+    worker.put_map(as_bytes([[0, 0]]))
+    assert wait_for(lambda: worker.maps == 1)
+    assert worker.source is first
+    worker.put_map(as_bytes([[0, 100]], frame='elsewhere'))
+    assert wait_for(lambda: worker.maps == 2)
+    assert (first.frame, worker.source.frame) == ('map', 'elsewhere')
+    assert first.live_map.latest().grid.blocked.tolist() == [[False, False]]
+    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True]]
+
+
+def test_the_worker_survives_what_it_cannot_read(worker):
+    worker.start()
+    worker.put_map(b'nonsense')
+    assert wait_for(lambda: worker._problems.counts['map'] == 1)
+    worker.put_map(as_bytes([[0, 100]]))
+    assert wait_for(lambda: worker.maps == 1)
+
+
+def test_other_rules_make_other_costs_of_the_same_map(worker):
+    worker.start()
+    worker.put_map(as_bytes([[0, 60, 100]]))
+    assert wait_for(lambda: worker.maps == 1)
+    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, False, True]]
+    worker.change(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0, lethal_threshold=50))
+    assert wait_for(lambda: worker.source.live_map.latest() is not None)
+
+
+def test_stopping_ends_the_thread_even_if_it_has_never_begun():
+    for start in (True, False):
+        worker = MapWorker(PlannerParameters(), Problems(Log()))
+        if start:
+            worker.start()
+        worker.stop()
+        assert not any(thread.name == 'map_worker' for thread in threading.enumerate())
