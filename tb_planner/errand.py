@@ -109,7 +109,7 @@ class Errand:
             self._begin_at(cell)
         self._keep_to_route(position, cell)
         self._ticks += 1
-        if clean_every and self._ticks > clean_every and self._map_has_changed:
+        if clean_every and self._ticks > clean_every and self._is_clean_search_due():
             self.planner.restart(Reason.CLEAN_SEARCH)
             self._note_restarts()
         self._has_restarted = False
@@ -167,6 +167,10 @@ class Errand:
     def _look_ahead(self) -> None:
         self._ahead = self.planner.route_cells(HELD_CELLS)
         self._reaches_goal = self.planner.route_reaches_goal
+
+    def _is_clean_search_due(self) -> bool:
+        """The map has changed since the search began, and that has come to its end: or none ever would."""
+        return self._map_has_changed and self._reaches_goal and self.held is None
 
     def _advance_by(self, cells: int) -> None:
         if cells:

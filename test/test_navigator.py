@@ -343,6 +343,48 @@ def test_a_route_that_is_blocked_is_left_in_the_same_tick():
     trip.run_to_goal()
 
 
+def test_a_route_that_is_blocked_is_not_held_while_the_search_catches_up():
+    trip = Trip(free_room(60, 20), (0.35, 0.95), (5.55, 0.95))
+    trip.run(4)
+    values = free_room(60, 20)
+    x, y = trip.navigator.planner.route[30]
+    values[y, x] = True
+    trip.change_map(values)
+    tick = trip.tick(search=lambda planner: planner.search(1))
+    assert tick.restarts == (Reason.BLOCKED,)
+    assert len(trip.navigator.plan_points()) < 5
+    trip.run_to_goal()
+
+
+def test_a_route_that_could_be_shorter_is_followed_until_the_search_has_caught_up():
+    trip = Trip(picture(WALL_WITH_DOOR), (0.35, 0.85), (1.72, 0.81), algorithm=tba_star())
+    trip.run(2)
+    before = trip.navigator.plan_points()
+    trip.change_map(free_room(20, 10))
+    tick = trip.tick(search=lambda planner: planner.search(1))
+    assert (tick.status, tick.restarts) == (S.NAVIGATING, (Reason.SHORTER,))
+    held = trip.navigator.plan_points()
+    assert held[-1] == pytest.approx(before[-1])
+    tick = trip.tick()
+    assert tick.plan_changed
+    assert len(trip.navigator.plan_points()) < len(held)
+    trip.run_to_goal()
+    assert trip.restarts == [Reason.SHORTER]
+
+
+def test_a_goal_behind_a_cut_corner_is_reached():
+    values = picture("""
+        .....#.....
+        .....#.....
+        .....#.....
+        ....#......
+        ....#......
+        ....#......
+        """)
+    trip = Trip(values, (0.15, 0.15), (0.95, 0.45), corner_cutting=True)
+    trip.run_to_goal()
+
+
 def test_a_wall_between_the_robot_and_its_route_sends_the_search_back_to_the_robot():
     trip = Trip(free_room(30, 20), (0.35, 0.95), (2.55, 0.95))
     trip.run(5)

@@ -1,0 +1,160 @@
+"""Navigator, LiveMap and the simulated robot together, without ROS: it arrives, and touches nothing."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tb_planner import ALGORITHMS, tb_wa_star
+from tb_planner.costmap import CostRules
+from tb_planner.geometry import Geometry
+from tb_planner.live_map import LiveMap
+from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings
+from tb_planner.restart import Reason
+from tb_planner.simulation import Obstacle, RandomChange, Simulation
+from tb_planner.simulation import Settings as SimulationSettings
+
+S = NavigationStatus
+CELL_M = 0.05
+TICK_STEPS = 2  # of 0.025 s
+
+
+def flat():
+    """8 m x 6 m, two walls with doors."""
+    occupancy = np.zeros((120, 160), np.int8)
+    occupancy[[0, -1], :] = occupancy[:, [0, -1]] = 100
+    occupancy[:, 50:53] = 100
+    occupancy[80:100, 50:53] = 0
+    occupancy[:, 105:108] = 100
+    occupancy[15:35, 105:108] = 0
+    return occupancy
+
+
+START, GOAL = Pose2(1.0, 1.0, 0.0), Pose2(7.0, 5.0, 1.0)
+
+
+def rules(resolution_m):
+    return CostRules(resolution_m=resolution_m, robot_radius_m=0.22, inflation_radius_m=0.55)
+
+
+class World:
+    """A simulated robot and its navigator, tick by tick."""
+
+    def __init__(self, world, *, algorithm=None, k=2000, script=(), origin=(0.0, 0.0, 0.0), **changes):
+        geometry = Geometry(160, 120, CELL_M, origin)
+        start, goal = (self.placed(geometry, pose) for pose in (START, GOAL))
+        settings = SimulationSettings(world=world, dt_s=0.025, **changes)
+        self.simulation = Simulation(flat(), geometry, start, settings, script)
+        self.map = LiveMap(rules)
+        self.navigator = Navigator(Settings(algorithm or tb_wa_star(1.5), k=k))
+        self.navigator.new_goal(goal)
+        self.simulation.set_goal(goal)
+        self.ticks = []
+        self.moves = 0
+        self.tell(self.simulation.whole_map())
+
+    @staticmethod
+    def placed(geometry, pose):
+        x, y = geometry.to_world(pose.x_m / CELL_M, pose.y_m / CELL_M)
+        return Pose2(x, y, pose.yaw + geometry.yaw)
+
+    def tell(self, news):
+        """What the map says goes to the planner, as a patch where it can."""
+        if news is None:
+            return
+        if news.changed is None:
+            self.map.full(news.occupancy, news.geometry)
+            self.moves += 1
+        else:
+            box = news.changed
+            self.map.patch(news.occupancy[box.y0 : box.y1, box.x0 : box.x1], (box.x0, box.y0))
+
+    def tick(self, noise_m=0.0):
+        tick = self.navigator.tick(self.map.latest(), self.simulation.noisy_pose(noise_m, noise_m))
+        self.ticks.append(tick)
+        if tick.waypoint is not None:
+            self.simulation.drive_to(tick.waypoint)
+        for _ in range(TICK_STEPS):
+            self.simulation.step()
+        self.tell(self.simulation.map_news())
+        return tick
+
+    def run(self, most_s=120.0, **arguments):
+        for _ in range(round(most_s / 0.05)):
+            if self.tick(**arguments).status == S.ARRIVED:
+                break
+        last, pose = self.ticks[-1], self.simulation.pose
+        assert last.status == S.ARRIVED, f'{last} after {len(self.ticks)} ticks at {pose}'
+        assert self.simulation.collisions == 0
+        assert math.dist((pose.x_m, pose.y_m), (last.waypoint.x_m, last.waypoint.y_m)) < 0.3
+
+    @property
+    def restarts(self):
+        return [reason for tick in self.ticks for reason in tick.restarts]
+
+    @property
+    def statuses(self):
+        return [tick.status for tick in self.ticks]
+
+
+ALL = [factory(2.0) if name == 'tb_wa_star' else factory() for name, factory in ALGORITHMS.items()]
+
+
+@pytest.mark.parametrize('algorithm', ALL, ids=lambda algorithm: algorithm.name)
+def test_a_robot_arrives_in_a_static_world_with_one_search(algorithm):
+    world = World('static', algorithm=algorithm)
+    world.run()
+    assert world.restarts == []
+
+
+@pytest.mark.parametrize('algorithm', ALL, ids=lambda algorithm: algorithm.name)
+def test_a_robot_arrives_in_an_unknown_world(algorithm):
+    world = World('unknown', algorithm=algorithm, sensor_radius_m=2.0)
+    world.run()
+
+
+@pytest.mark.parametrize('algorithm', ALL, ids=lambda algorithm: algorithm.name)
+def test_a_robot_arrives_in_a_changing_world(algorithm):
+    change = RandomChange(rate=1.0, period_s=0.5, size_m=0.2, open_walls=False)
+    world = World('changing', algorithm=algorithm, change=change, seed=2)
+    world.run(240.0)
+
+
+STOPS = [Pose2(x, y) for x, y in ((1.5, 2.8), (1.5, 4.5), (4.0, 4.5), (4.0, 2.8), (4.0, 1.3), (6.5, 1.3), (6.5, 3.0))]
+"""Each is on the map when the robot is at the one before, and the map grows on the way to each."""
+
+
+@pytest.mark.parametrize('jitter', [0.0, 0.5])
+def test_a_map_that_grows_and_shifts_on_the_way_stops_nobody(jitter):
+    world = World('unknown', sensor_radius_m=2.5, growing_map=True, map_jitter=jitter, k=200)
+    assert world.tick().status == S.GOAL_OUTSIDE_MAP
+    for goal in [*STOPS, GOAL]:
+        world.navigator.new_goal(goal)
+        before = len(world.ticks)
+        world.run()
+        under_way = world.statuses[before:]
+        under_way = under_way[under_way.index(S.NAVIGATING) : -1]
+        assert under_way.count(S.NAVIGATING) >= len(under_way) - 3
+    assert world.moves > 20
+    assert world.restarts.count(Reason.MAP_MOVED) > 20
+
+
+@pytest.mark.parametrize('noise_m', [0.01, 0.03])
+def test_noisy_poses_neither_hinder_nor_restart(noise_m):
+    world = World('static')
+    world.run(noise_m=noise_m)
+    assert len(world.restarts) <= 2
+
+
+def test_a_rotated_map_is_a_map():
+    world = World('static', origin=(3.0, -2.0, 0.7))
+    world.run()
+    assert world.restarts == []
+
+
+def test_a_corridor_that_closes_and_opens_again_is_waited_for():
+    door = Obstacle(x_m=2.575, y_m=4.5, width_m=0.15, height_m=1.0, at_s=1.0, for_s=12.0)
+    world = World('changing', script=[door], change=RandomChange(rate=0.0))
+    world.run()
+    assert S.NO_PATH in world.statuses
+    assert Reason.NO_PATH in world.restarts
