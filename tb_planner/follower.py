@@ -23,6 +23,7 @@ LEAST_TOLERANCE = 1.5  # a robot anywhere in its cell is up to 0.71 from the cen
 LEAST_DISTANCE = 2.0  # beyond the next centre, or the robot would creep up to it and never pass it
 NOISE = 1.5  # a pose in an obstacle is taken for noise if so near to a good one
 MARGIN = 0.5  # a waypoint farther on must be in sight from so far beside the robot, too
+NEAR = 1.0  # robots stop short of a waypoint: one so near gives way to any other in sight
 ANY_COST = 65535
 CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
 
@@ -205,7 +206,8 @@ class Follower:
         reach = self._distance if is_near else min(self._distance, self._tolerance)
         fit = np.flatnonzero(_keep_to_route(points - foot.point, share) & (ways <= max(reach, ways[0])))
         if kept >= 0 and not (
-            1.0 <= ways[kept] <= self._distance + self._tolerance
+            math.dist(position, points[kept]) >= NEAR
+            and ways[kept] <= self._distance + self._tolerance
             and clear(terrain, *position, *points[kept], 2 * int(dearest[kept]))
         ):
             kept = -1
@@ -213,7 +215,7 @@ class Follower:
         beside = [(x - MARGIN, y), (x + MARGIN, y), (x, y - MARGIN), (x, y + MARGIN)]
         places = [position, foot.point, *(place for place in beside if _is_free(terrain, place))]
         farther = farthest_from(places, fit[fit > kept])
-        if farther >= 0 and ways[farther] >= 1.0:
+        if farther >= 0 and math.dist(position, points[farther]) >= NEAR:
             return farther
         return kept if kept >= 0 else farthest_from([position], fit)
 

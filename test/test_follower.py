@@ -209,7 +209,7 @@ ROBOTS = {
     'fast': {'speed': 1.5},
     'lags': {'grip': 0.15},
     'overshoots': {'grip': 0.06, 'speed': 0.6},
-    'stops short': {'stops_short': 0.4},
+    'stops short': {'stops_short': 0.6},
     'drifts': {'drift': (0.06, -0.09)},
 }
 
@@ -246,6 +246,13 @@ def test_in_the_open_noise_up_to_the_tolerance_moves_no_waypoint_back(noise):
     seen = drive(*open_field(), noise=noise)
     assert seen.arrived
     assert seen.off_route == seen.reversals == 0
+
+
+def test_a_robot_that_stops_short_of_its_waypoints_comes_round_the_corners_of_a_narrow_corridor():
+    blocked = np.ones((16, 16), bool)
+    blocked[1, 1:5] = blocked[1:8, 4] = blocked[7, 4:13] = blocked[7:15, 12] = False
+    seen = drive(blocked, (1, 1), (12, 14), stops_short=0.49)
+    assert seen.arrived
 
 
 def test_a_noisy_robot_that_stands_still_is_not_led_away_by_its_own_noise():
@@ -445,6 +452,23 @@ def test_the_waypoint_is_the_farthest_centre_within_the_distance():
     aim = new_follower().aim(terrain, straight(2, 50, 4), (2.5, 4.5))
     assert (aim.x, aim.y, aim.index, aim.at_end) == (12.5, 4.5, 10, False)
     assert aim.heading == 0
+
+
+@pytest.mark.parametrize('distance', [5.0, 12.0, 40.0])
+def test_the_straight_way_to_the_waypoint_stays_near_the_route(distance):
+    terrain = Grid(np.zeros((50, 50), bool)).terrain
+    route = np.concatenate((straight(2, 20, 4), np.array([(20, y) for y in range(5, 45)], np.int32)))
+    for first in range(0, 30, 3):
+        x, y = centre(route[first].tolist())
+        aim = new_follower(waypoint_distance=distance).aim(terrain, route[first:], (x, y))
+        way = np.linspace((x, y), (aim.x, aim.y), 200)
+        away = np.hypot(*(way[:, None] - (route + 0.5)).T).min(0)
+        assert away.max() <= TOLERANCE / 3 + 0.5  # half a step between two centres
+
+
+def test_a_robot_far_from_its_route_heads_for_a_nearer_point():
+    terrain = Grid(np.zeros((20, 60), bool)).terrain
+    assert new_follower().aim(terrain, straight(2, 50, 4), (5.5, 8.0)).x <= 5.5 + TOLERANCE
 
 
 def test_at_the_end_the_waypoint_is_the_exact_goal():
