@@ -287,6 +287,8 @@ class Session:
     # -------------------------------------------------------------------------------------------------- every second
     def _every_second(self) -> None:
         try:
+            if self._clock.clock_type == ClockType.ROS_TIME and self._now_s() == 0:
+                self._problems.warn('clock', 'use_sim_time is set and nobody says the time on /clock; there is no tick')
             if self._last is not None:
                 self._diagnose(self._last)
             self._outputs.display(self._navigator, self._waypoint, self._frame)
