@@ -48,9 +48,11 @@ class LiveMap:
         self._lock = threading.Lock()
         self._offer: MapUpdate | None = None
         self._map: _Map | None = None
+        self._retired: _Map | None = None  # kept till the next call: else the reader would have to free its memory
 
     def full(self, occupancy: ArrayLike, geometry: Geometry) -> None:
         """A whole map: occupancy [y, x] from 0 to 100, -1 is unknown. With another geometry than before all is new."""
+        self._retired = None
         values = checked_occupancy(occupancy)
         height, width = values.shape
         if (width, height) != (geometry.width, geometry.height):
@@ -62,6 +64,7 @@ class LiveMap:
 
     def patch(self, occupancy: ArrayLike, at: Cell) -> None:
         """A part of the map whose lowest corner is the cell `at`."""
+        self._retired = None
         values = checked_occupancy(occupancy)
         x, y = whole_numbers(at, 'at')
         height, width = values.shape
@@ -76,6 +79,7 @@ class LiveMap:
 
     def set_rules(self, rules: RulesOf) -> None:
         """Costs anew, from the occupancy that is kept."""
+        self._retired = None
         here = self._map
         if here is not None:
             conversion, before = Conversion(rules(here.geometry.resolution_m)), here.conversion
@@ -118,7 +122,7 @@ class LiveMap:
             grid.write(conversion.terrain(occupancy, tile), tile)
         grid.check_room()
         grid.prepare()
-        self._map = _Map(geometry, occupancy, conversion, grid, other)
+        self._retired, self._map = self._map, _Map(geometry, occupancy, conversion, grid, other)
         self._put(MapUpdate(geometry, grid, None))
         for tile in grid.box.tiles(self._tile):  # the grid is only read from now on
             other.copy(grid, tile)

@@ -202,7 +202,8 @@ class Navigator:
     def forget_map(self) -> None:
         """As if there had never been one. The goal is kept."""
         self._end_errand()
-        self._map = self._target = self._spare = None
+        self._release_memory()
+        self._map = self._target = None
 
     # -------------------------------------------------------------------------------------------------- what is known
     @property
@@ -276,7 +277,7 @@ class Navigator:
             points_m = self._errand.points_m((self._goal.x_m, self._goal.y_m))
             self._set_out_again(Reason.MAP_MOVED, None)
         self._held = None if points_m is None else HeldRoute.lay(points_m, update.geometry, update.grid)
-        self._spare = None
+        self._release_memory()
 
     def _act(self, pose: Pose2 | None, search: Search) -> _Outcome:
         if self._goal is None:
@@ -362,9 +363,7 @@ class Navigator:
     def _set_out(self, on: MapUpdate, goal: Pose2, start: Cell) -> Errand:
         """O(1): the search's memory is that of the last one, or what the grid has prepared."""
         settings, geometry = self._settings, on.geometry
-        if self._spare is not None:
-            self._spare.release()
-            self._spare = None
+        self._release_memory()
         planner = TimeBoundedPlanner(
             on.grid,
             start,
@@ -391,6 +390,12 @@ class Navigator:
     def _end_errand(self) -> None:
         self._spare = self._spare if self._errand is None else self._errand.planner
         self._errand = self._because = self._held = None
+
+    def _release_memory(self) -> None:
+        """To the grid it belongs to, for the next search there, or to be freed with it by whoever drops it last."""
+        if self._spare is not None:
+            self._spare.release()
+            self._spare = None
 
     def _finish(self, status: NavigationStatus) -> None:
         self._end_errand()

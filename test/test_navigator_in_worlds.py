@@ -1,6 +1,7 @@
 """Navigator, LiveMap and the simulated robot together, without ROS: it arrives, and touches nothing."""
 
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -137,6 +138,24 @@ def test_a_map_that_grows_and_shifts_on_the_way_stops_nobody(jitter):
         assert under_way.count(S.NAVIGATING) >= len(under_way) - 3
     assert world.moves > 20
     assert world.restarts.count(Reason.MAP_MOVED) > 20
+
+
+def test_the_memory_of_a_map_that_has_moved_is_freed_by_the_thread_that_writes_maps():
+    live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5)))
+    occupancy = np.zeros((40, 40), np.int8)
+    live_map.full(occupancy, Geometry(40, 40, CELL_M))
+    first = live_map.latest()
+    memory = first.grid.spare_search
+    navigator.new_goal(Pose2(1.5, 1.5))
+    navigator.tick(first, START)
+    grid = weakref.ref(first.grid)
+    del first
+    live_map.full(occupancy, Geometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
+    navigator.tick(live_map.latest(), START)
+    assert grid() is not None
+    assert grid().spare_search is memory
+    live_map.full(occupancy, Geometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
+    assert grid() is None
 
 
 @pytest.mark.parametrize('noise_m', [0.01, 0.03])
