@@ -317,16 +317,18 @@ def test_what_stands_near_the_robot_goes_in_time_and_nothing_takes_its_place():
 def test_the_robot_can_always_stop_before_what_appears():
     """However small keep_clear_m is: the way the robot needs to stop counts."""
     limits = Limits(max_speed_m_s=2.0, max_acceleration_m_s2=2.0)
-    script = [Obstacle(x_m=x, y_m=5.0, width_m=0.1, height_m=3.0, at_s=t) for t, x in enumerate(np.arange(4.0, 9, 0.3))]
+    script = [Obstacle(x_m=x, y_m=5.0, width_m=0.05, height_m=3.0, at_s=1.5) for x in np.arange(1.0, 9.5, 0.1)]
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script, limits=limits, keep_clear_m=0.0)
-    standing = 0
-    for _ in run(sim, 20.0):
-        ahead = sim.scan(np.linspace(-0.2, 0.2, 9), 9.0).min()
-        needed = sim.motion.speed_m_s**2 / (2 * 2.0) + RADIUS_M + 0.1
-        sim.command(2.0 if ahead > needed else 0.0, 0.0)
-        standing += sim.motion.speed_m_s == 0
+    fastest = 0.0
+    for _ in run(sim, 5.0):
+        ahead_m = sim.scan(np.zeros(1), 9.0)[0]
+        needed_m = sim.motion.speed_m_s**2 / (2 * 2.0) + RADIUS_M + 0.08
+        sim.command(2.0 if ahead_m > needed_m else 0.0, 0.0)
+        fastest = max(fastest, sim.motion.speed_m_s)
+    assert fastest == 2.0
     assert sim.collisions == 0
-    assert standing > 100
+    assert sim.motion.speed_m_s == 0
+    assert sim.pose.x_m < 6.0
 
 
 def test_scripted_obstacles_come_and_go_at_their_times():
@@ -458,7 +460,7 @@ def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitte
         map_jitter=jitter,
     )
     sim.drive_to(end)
-    sizes = set()
+    sizes, offsets = set(), []
     for _ in run(sim, 6.0):
         news = sim.map_news()
         if news is None:
@@ -471,10 +473,11 @@ def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitte
         seen = news.occupancy >= 0
         np.testing.assert_array_equal(news.occupancy[seen], true[seen])
         off = np.array(place.to_grid(*geometry.to_world(0.0, 0.0))) - (x, y)
-        assert np.abs(off).max() <= jitter + 1e-9
+        offsets.append(np.abs(off).max())
         for edge in (seen[0], seen[-1], seen[:, 0], seen[:, -1]):
             assert edge.any()
     assert len(sizes) > 10
+    assert jitter / 2 <= max(offsets) <= jitter + 1e-9
 
 
 def test_a_growing_map_has_unknown_ground_around_it_also_beyond_the_true_map():
