@@ -10,7 +10,7 @@ import math
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,8 +41,7 @@ class GoalBlocked(ValueError):
     """The goal is a blocked cell, and no free one is within the tolerance."""
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """Cells with x0 <= x < x1 and y0 <= y < y1."""
 
     x0: int
