@@ -61,6 +61,7 @@ def generate_launch_description():
                 "with one of your own, the demo's goal, obstacles and changing world are not used",
             ),
             *(argument for argument in of_parameters if argument.name not in FIRST),
+            OpaqueFunction(function=check),
             IncludeLaunchDescription(PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'planner.launch.py'))),
             GroupAction(
                 [
@@ -73,10 +74,17 @@ def generate_launch_description():
     )
 
 
+def check(context):
+    """Refuses what the simulator cannot be given before the planner is started: launch would leave that running."""
+    given_parameters(context, SimulatorParameters, leave_out=THE_PLANNERS)
+    is_true(context, 'rviz')
+    file = context.launch_configurations['simulator_params_file']
+    if not Path(file).is_file():  # launch would warn and go on with defaults
+        raise FileNotFoundError(f'simulator_params_file {file} is not there')
+
+
 def simulator(context):
     file = Path(context.launch_configurations['simulator_params_file'])
-    if not file.is_file():  # launch would warn and go on with defaults
-        raise FileNotFoundError(f'simulator_params_file {file} is not there')
     told = given_parameters(context, SimulatorParameters, leave_out=THE_PLANNERS)
     node = Node(
         package='tb_planner',
@@ -122,6 +130,7 @@ def rviz(context):
         arguments=['-d', given['rviz_config']],
         parameters=[{'use_sim_time': uses_sim_time(context)}],
         remappings=TRANSFORMS,
+        output='screen',
     )
     # who closes the window is done; an RViz that finds no screen is no reason to stop
     closed = OnProcessExit(target_action=node, on_exit=lambda event, _: end_if_closed(event))
@@ -129,4 +138,5 @@ def rviz(context):
 
 
 def end_if_closed(event):
-    return [EmitEvent(event=Shutdown(reason='RViz was closed'))] if event.returncode == 0 else []
+    reason = 'RViz was closed: the demo ends'
+    return [LogInfo(msg=reason), EmitEvent(event=Shutdown(reason=reason))] if event.returncode == 0 else []

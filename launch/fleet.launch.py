@@ -4,6 +4,7 @@ They share nothing but the map: each has a start and a goal of its own, and does
 arguments are those of demo.launch.py and go to every robot.
 """
 
+import math
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
@@ -77,7 +78,14 @@ def places(argument, names, drawn, given, count):
     if len(listed) > count:
         raise ValueError(f'{argument} has {len(listed)} places; there are {count} robots')
     for place in filter(None, listed):
-        if not 2 <= len(place) <= len(names):
+        if not 2 <= len(place) <= len(names) or not all(map(is_number, place)):
             raise ValueError(f'{argument} has {" ".join(place)!r}; a place is 2 to {len(names)} numbers')
     listed += [[]] * (count - len(listed))
     return [dict(zip(names, place)) or {drawn: 'true'} for place in listed]
+
+
+def is_number(text):
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

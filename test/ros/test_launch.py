@@ -1,0 +1,330 @@
+"""The launch files, run by ROS's own launch; and what can be said of them where launch is not installed."""
+
+import ast
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from lifecycle_msgs.srv import GetState
+from peer import LATCHED
+from processes import wait_for, wait_until_said
+from rcl_interfaces.srv import GetParameters
+from rclpy.parameter import parameter_value_to_python
+from std_msgs.msg import UInt32
+
+from tb_planner.ros.parameters import specs
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.simulator_parameters import SimulatorParameters
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
+PARAMETERS = {**specs(SimulatorParameters), **specs(PlannerParameters)}
+STARTS_S = 60.0
+ARRIVES_S = 150.0
+NODE = """#!{python}
+import sys
+from tb_planner.ros.{name} import main
+sys.exit(main())
+"""
+INCLUDES = """
+from launch import LaunchDescription
+from launch.actions import GroupAction, IncludeLaunchDescription
+from launch_ros.actions import PushRosNamespace, SetParameter
+from launch_ros.substitutions import FindPackageShare
+
+
+def generate_launch_description():
+    planner = IncludeLaunchDescription(
+        [FindPackageShare('tb_planner'), '/launch/planner.launch.py'],
+        launch_arguments={'namespace': 'left', 'map_topic': '/shared/map', 'pose_topic': 'amcl_pose'}.items(),
+    )
+    return LaunchDescription([GroupAction([PushRosNamespace('house'), SetParameter('use_sim_time', True), planner])])
+"""
+
+missing = [name for name in ('launch_ros', 'ros2launch') if not importlib.util.find_spec(name)]
+needs_launch = pytest.mark.skipif(bool(missing), reason=f'not installed: {", ".join(missing)}')
+
+
+# --------------------------------------------------------------------------------------------- where launch is not
+def declared(file):
+    """The arguments that a launch file names in its text, and those it makes of parameters."""
+    tree = ast.parse(file.read_text(), file.name)
+    calls = [item for item in ast.walk(tree) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)]
+    named = {call.args[0].value for call in calls if call.func.id == 'DeclareLaunchArgument'}
+    included = {match for match in re.findall(r"'(\w+\.launch\.py)'", file.read_text()) if match != file.name}
+    return named.union(PARAMETERS, *(declared(file.with_name(name)) for name in included))
+
+
+def test_the_three_launch_files_have_the_function_that_launch_calls():
+    assert [file.name for file in FILES] == ['demo.launch.py', 'fleet.launch.py', 'planner.launch.py']
+    for file in FILES:
+        tree = ast.parse(file.read_text(), file.name)
+        functions = {item.name for item in tree.body if isinstance(item, ast.FunctionDef)}
+        assert 'generate_launch_description' in functions, file.name
+
+
+def test_every_argument_that_the_readme_gives_to_a_launch_file_is_one():
+    commands = re.findall(r'ros2 launch tb_planner (\w+\.launch\.py)(.*)', (ROOT / 'README.md').read_text())
+    for name, rest in commands:
+        given = set(re.findall(r'(\w+):=', rest))
+        assert given <= declared(ROOT / 'launch' / name), (name, given)
+
+
+def test_the_view_shows_topics_that_the_nodes_have_by_names_that_a_namespace_can_move():
+    view = yaml.safe_load((ROOT / 'config' / 'demo.rviz').read_text())['Visualization Manager']
+    topics = {item['Name']: item['Topic']['Value'] for item in view['Displays'] if 'Topic' in item}
+    assert topics == {
+        'Map': 'map',
+        'Expansions': 'expansions',
+        'Plan': 'plan',
+        'Waypoint': 'waypoint',
+        'Robot': 'pose',
+        'Goal': 'goal_pose',
+        'Markers': 'markers',
+    }
+    tools = {tool['Class']: tool.get('Topic', {}).get('Value') for tool in view['Tools']}
+    assert tools['rviz_default_plugins/SetGoal'] == 'goal_pose'
+    assert view['Global Options']['Fixed Frame'] == SimulatorParameters().map_frame_id
+
+
+# ------------------------------------------------------------------------------------------------ where launch is
+@pytest.fixture
+def prefix(tmp_path):
+    """A folder as colcon makes one, of the files that lie here: what runs from it is known by its path."""
+    folder = tmp_path / 'install'
+    index = folder / 'share' / 'ament_index' / 'resource_index' / 'packages'
+    index.mkdir(parents=True)
+    (index / 'tb_planner').touch()
+    for name in ('config', 'launch', 'maps'):
+        shutil.copytree(ROOT / name, folder / 'share' / 'tb_planner' / name)
+    programs = folder / 'lib' / 'tb_planner'
+    programs.mkdir(parents=True)
+    for name in ('planner_node', 'simulator_node'):
+        (programs / name).write_text(NODE.format(python=sys.executable, name=name))
+        (programs / name).chmod(0o755)
+    return folder
+
+
+@pytest.fixture
+def launch(prefix, nodes):
+    """Runs `ros2 launch` with a file of this package, or of a path."""
+    ros2 = shutil.which('ros2', path=f'{Path(sys.executable).parent}:{os.environ["PATH"]}')
+    nodes.environment = {
+        **nodes.environment,
+        'AMENT_PREFIX_PATH': f'{prefix}:{os.environ.get("AMENT_PREFIX_PATH", sys.prefix)}',
+        'PYTHONPATH': f'{ROOT}:{os.environ.get("PYTHONPATH", "")}',
+        'PYTHONUNBUFFERED': '1',
+    }
+
+    def run(file, *arguments):
+        where = [str(file)] if isinstance(file, Path) else ['tb_planner', file]
+        return nodes.start([ros2, 'launch', *where, *arguments], 'launch')
+
+    return run
+
+
+def values(peer, node, *names):
+    answer = peer.call(f'{node}/get_parameters', GetParameters, GetParameters.Request(names=names), STARTS_S)
+    return [parameter_value_to_python(value) for value in answer.values]
+
+
+def state(peer, node):
+    return peer.call(f'{node}/get_state', GetState, limit_s=STARTS_S).current_state.label
+
+
+def running(prefix):
+    """The processes whose program lies in the folder."""
+    lines = subprocess.run(
+        ['ps', '-eww', '-o', 'pid=,args='], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    return [int(line.split()[0]) for line in lines if f'{prefix}/lib/' in line]
+
+
+def end_as_ctrl_c_does(process, prefix):
+    """To the whole group, as a terminal sends it; nothing may be left."""
+    assert running(prefix)
+    process.send(signal.SIGINT)
+    assert process.wait(30), process.said
+    assert running(prefix) == []
+    assert 'Traceback' not in process.said
+    assert 'exit code -2' not in process.said  # of a node that the second SIGINT, launch's own, ended the hard way
+    assert 'SIGTERM' not in process.said  # launch had to ask only once
+
+
+@needs_launch
+@pytest.mark.parametrize('file', FILES, ids=lambda file: file.name)
+def test_all_arguments_are_shown_with_what_they_mean(launch, file):
+    process = launch(file.name, '--show-args')
+    assert process.wait(STARTS_S)
+    assert process.exit_code == 0, process.said
+    shown = dict(re.findall(r"^    '(\w+)':\*?\n        (.+)$", process.said, re.MULTILINE))
+    expected = specs(PlannerParameters) if file.name == 'planner.launch.py' else PARAMETERS
+    of_each_robot = {'random_start', 'random_goal', 'start_x_m', 'start_y_m', 'start_yaw', 'goal_x_m', 'goal_y_m'}
+    expected = set(expected) - {'autostart_node'}
+    assert expected - (of_each_robot | {'goal_yaw'} if file.name == 'fleet.launch.py' else set()) <= shown.keys()
+    assert {
+        'params_file',
+        'use_sim_time',
+        'autostart',
+        'log_level',
+        'respawn',
+        'map_topic',
+        'pose_topic',
+    } < shown.keys()
+    assert 'no description given' not in shown.values()
+
+
+@pytest.mark.slow
+@needs_launch
+def test_the_demo_drives_to_its_goal_and_ends_with_ctrl_c(launch, peer, prefix):
+    arguments = ['rviz:=false', 'algorithm:=tba_star', 'weight:=2', 'expansions_per_tick:=5000', 'tick_frequency:=25']
+    process = launch('demo.launch.py', *arguments, 'world:=static', 'map:=office', 'real_time_factor:=4')
+    status = peer.hear_status()
+    collisions = peer.hear('simulator/collisions', UInt32, LATCHED)
+    names = ('algorithm', 'weight', 'expansions_per_tick', 'tick_frequency', 'waypoint_distance_m')
+    default = PlannerParameters().waypoint_distance_m
+    assert values(peer, 'tb_planner', *names) == ['tba_star', 2.0, 5000, 25.0, default]
+    assert values(peer, 'simulator', 'world', 'map', 'real_time_factor') == ['static', 'office', 4.0]
+    peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
+    assert collisions.last.data == 0
+    end_as_ctrl_c_does(process, prefix)
+
+
+@pytest.mark.slow
+@needs_launch
+def test_on_another_map_the_demo_draws_start_and_goal(launch, peer, tmp_path):
+    rows = ['.' * 60] * 60
+    (tmp_path / 'arena.map').write_text('\n'.join(['type octile', 'height 60', 'width 60', 'map', *rows]) + '\n')
+    launch('demo.launch.py', 'rviz:=false', f'map:={tmp_path / "arena.map"}', 'world:=static', 'real_time_factor:=4')
+    peer.wait_for_status(peer.hear_status(), 'ARRIVED', limit_s=ARRIVES_S)
+    assert values(peer, 'simulator', 'random_start', 'random_goal', 'obstacles') == [True, True, '']
+
+
+@needs_launch
+def test_included_in_a_namespace_the_node_is_inside_it_and_hears_the_topics_it_is_told(launch, peer, tmp_path):
+    file = tmp_path / 'house.launch.py'
+    file.write_text(INCLUDES)
+    launch(file)
+    assert state(peer, '/house/left/tb_planner') == 'active'
+    assert values(peer, '/house/left/tb_planner', 'use_sim_time') == [True]
+    heard = dict(peer.node.get_subscriber_names_and_types_by_node('tb_planner', '/house/left'))
+    assert {'/shared/map', '/house/left/amcl_pose', '/house/left/goal_pose'} <= heard.keys()
+    assert '/house/left/map' not in heard
+
+
+@needs_launch
+def test_what_is_given_wins_over_the_file_and_what_is_not_leaves_it(launch, peer, tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text(
+        '/**:\n  ros__parameters:\n    weight: 3.0\n    inflation_radius_m: 0.8\n    autostart_node: true\n'
+    )
+    process = launch(
+        'planner.launch.py',
+        f'params_file:={file}',
+        'weight:=4',
+        'autostart:=false',
+        'use_sim_time:=True',
+        'log_level:=debug',
+    )
+    names = ('weight', 'inflation_radius_m', 'autostart_node', 'use_sim_time')
+    assert values(peer, 'tb_planner', *names) == [4.0, 0.8, False, True]
+    assert state(peer, 'tb_planner') == 'unconfigured'
+    assert '[DEBUG] [rcl' not in process.said
+
+
+@needs_launch
+@pytest.mark.parametrize(
+    ('argument', 'reason'),
+    [
+        ('weight:=0.5', 'weight is 0.5; it is 1 to 100'),
+        ('expansions_per_tick:=many', "expansions_per_tick is 'many'; it is a whole number"),
+        ('real_time_factor:=0.0', 'real_time_factor is 0.0; it is 0.01 to 100'),
+        ('simulator_params_file:=/no/such.yaml', 'simulator_params_file /no/such.yaml is not there'),
+        ('rviz:=perhaps', "rviz is 'perhaps'; it is true or false"),
+        ('autostart:=perhaps', "autostart is 'perhaps'; it is true or false"),
+        ('algorithm:=astar', 'Argument "algorithm" provided value "astar" is not valid'),
+        ('params_file:=/no/such.yaml', 'params_file /no/such.yaml is not there'),
+    ],
+)
+def test_a_bad_argument_is_refused_with_its_reason_before_anything_starts(launch, prefix, argument, reason):
+    process = launch('demo.launch.py', 'rviz:=false', argument)
+    assert process.wait(STARTS_S)
+    assert process.exit_code == 1
+    assert reason in process.said
+    assert 'process started' not in process.said
+    assert running(prefix) == []
+
+
+@pytest.mark.slow
+@needs_launch
+def test_a_planner_that_dies_comes_back_and_brings_the_robot_to_its_goal(launch, peer, prefix):
+    process = launch('demo.launch.py', 'rviz:=false', 'respawn:=true', 'world:=static', 'real_time_factor:=2')
+    status = peer.hear_status()
+    peer.wait_for_status(status, 'NAVIGATING', limit_s=STARTS_S)
+    first = int(wait_until_said(process, r'\[planner_node-\d+\]: process started with pid \[(\d+)\]')[1])
+    os.kill(first, signal.SIGKILL)
+    assert wait_for(lambda: len(re.findall(r'\[planner_node-\d+\]: process started', process.said)) == 2, STARTS_S)
+    del status[:]
+    peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
+    assert state(peer, 'tb_planner') == 'active'
+    end_as_ctrl_c_does(process, prefix)
+
+
+@needs_launch
+def test_who_closes_rviz_ends_the_demo(launch, prefix):
+    """A program in place of RViz says what it is given, and ends as RViz does when its window is closed."""
+    (prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'rviz2').touch()
+    program = prefix / 'lib' / 'rviz2' / 'rviz2'
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho shown: "$@"\nsleep 3\n')
+    program.chmod(0o755)
+    process = launch('demo.launch.py', 'namespace:=robot7')
+    assert process.wait(STARTS_S)
+    assert running(prefix) == []
+    assert re.search(r'shown: -d \S+/config/demo.rviz .*__ns:=/robot7 ', process.said)
+    assert 'RViz was closed: the demo ends' in process.said
+
+
+@pytest.mark.slow
+@needs_launch
+@pytest.mark.skipif(not importlib.util.find_spec('tf2_ros'), reason='tf2_ros is not installed')
+def test_the_demo_drives_with_its_pose_from_tf(launch, peer):
+    arguments = ['rviz:=false', 'namespace:=robot1', 'world:=static', 'real_time_factor:=4']
+    launch('demo.launch.py', *arguments, 'pose_source:=tf')
+    peer.wait_for_status(peer.hear_status('robot1/tb_planner'), 'ARRIVED', limit_s=ARRIVES_S)
+    assert peer.node.count_subscribers('/robot1/tf') == 1
+    assert peer.node.count_subscribers('/robot1/pose') == 0
+
+
+@pytest.mark.slow
+@needs_launch
+def test_every_robot_of_a_fleet_goes_its_own_way_to_its_own_goal(launch, peer, prefix):
+    process = launch(
+        'fleet.launch.py', 'robots:=2', 'world:=static', 'starts:=0 0 1.5', 'goals:=; 5 0', 'real_time_factor:=4'
+    )
+    statuses = [peer.hear_status(f'robot{i}/tb_planner') for i in (1, 2)]
+    collisions = [peer.hear(f'robot{i}/simulator/collisions', UInt32, LATCHED) for i in (1, 2)]
+    assert values(peer, 'robot1/simulator', 'start_yaw', 'random_start', 'random_goal', 'seed') == [1.5, False, True, 1]
+    assert values(peer, 'robot2/simulator', 'goal_x_m', 'random_start', 'random_goal', 'seed') == [5.0, True, False, 2]
+    for status in statuses:
+        peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
+    assert [heard.last.data for heard in collisions] == [0, 0]
+    end_as_ctrl_c_does(process, prefix)
+
+
+@pytest.mark.slow
+@needs_launch
+def test_a_fleet_in_simulated_time_arrives_each_robot_by_its_own_clock(launch, peer):
+    launch('fleet.launch.py', 'robots:=2', 'world:=static', 'use_sim_time:=true', 'real_time_factor:=4')
+    assert values(peer, 'robot2/tb_planner', 'use_sim_time') == [True]
+    for status in [peer.hear_status(f'robot{i}/tb_planner') for i in (1, 2)]:
+        peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
+    assert peer.node.count_publishers('/clock') == 0
+    assert peer.node.count_publishers('/robot2/clock') == 1
