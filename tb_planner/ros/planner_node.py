@@ -121,10 +121,7 @@ class PlannerNode(LifecycleNode):
     def _end_session(self) -> None:
         if self._session is not None:
             session, self._session = self._session, None
-            try:
-                session.say_goodbye()
-            finally:
-                session.close()
+            session.close()
 
     def _refuse_impossible_transitions(self) -> None:
         """rclpy would let a request that does not fit the state end the process."""

@@ -42,6 +42,12 @@ class PoseSource(Protocol):
     def latest(self) -> Pose2 | None:
         """None if it is not known, or no longer."""
 
+    def why_none(self) -> str:
+        """Empty if there has never been one."""
+
+    def change(self, parameters: PlannerParameters) -> None:
+        """How old it may be."""
+
     def age_s(self) -> float | None: ...
 
     def as_seen(self, goal: StampedPose) -> Pose2:
@@ -69,7 +75,7 @@ class TopicPose:
     ) -> None:
         self._node = node
         self._frame = frame
-        self._timeout_s = parameters.pose_timeout_s or math.inf
+        self.change(parameters)
         self._problems = problems
         self._now_s = now_s
         self._last: Pose2 | None = None
@@ -92,15 +98,16 @@ class TopicPose:
         else:
             self._last, self._received_s = stamped.pose, self._now_s()
 
+    def change(self, parameters: PlannerParameters) -> None:
+        self._timeout_s = parameters.pose_timeout_s or math.inf
+
     def latest(self) -> Pose2 | None:
         age_s = self.age_s()
-        if self._last is None or age_s is None:
-            return None
-        if age_s > self._timeout_s:
-            text = f'pose is {age_s:.1f} s old, more than {self._timeout_s} s; no waypoint is given'
-            self._problems.warn('pose_age', text, same='old')
-            return None
-        return self._last
+        return None if age_s is None or age_s > self._timeout_s else self._last
+
+    def why_none(self) -> str:
+        age_s = self.age_s()
+        return '' if age_s is None else f'pose is {age_s:.1f} s old, more than {self._timeout_s} s'
 
     def age_s(self) -> float | None:
         if self._last is None:
@@ -134,28 +141,36 @@ class TfPose:
         self._node = node
         self._frame = frame
         self._base = parameters.robot_base_frame
-        self._tolerance_s = parameters.transform_tolerance_s
+        self.change(parameters)
         self._problems = problems
         self._last: Pose2 | None = None
         self._stamp_ns = 0
+        self._reason = ''
         self._error = tf2_ros.TransformException
         self._buffer = tf2_ros.Buffer()
         self._listener = tf2_ros.TransformListener(self._buffer, node)
 
+    def change(self, parameters: PlannerParameters) -> None:
+        self._tolerance_s = parameters.transform_tolerance_s
+
     def latest(self) -> Pose2 | None:
-        what = f'transform {self._frame()} to {self._base}'
         try:
             transform = self._buffer.lookup_transform(self._frame(), self._base, Time())
-            self._last = _pose_of(transform.transform, what)
+            self._last = _pose_of(transform.transform, f'transform {self._frame()} to {self._base}')
             self._stamp_ns = stamp_ns(transform.header.stamp)
-        except (self._error, BadMessage) as error:
-            self._problems.warn('pose', f'no pose from TF: {error}')
+            self._reason = ''
+        except self._error as error:
+            self._reason = f'no pose from TF: {error}'
+        except BadMessage as error:
+            self._problems.warn('pose', f'{error}; the last good pose stays')
         age_s = self.age_s()
-        if age_s is not None and age_s > self._tolerance_s:
-            text = f'{what} is {age_s:.1f} s old, more than {self._tolerance_s} s; no waypoint is given'
-            self._problems.warn('pose_age', text, same='old')
-            return None
-        return self._last
+        return None if age_s is None or age_s > self._tolerance_s else self._last
+
+    def why_none(self) -> str:
+        age_s = self.age_s()
+        if age_s is None or self._reason:
+            return self._reason
+        return f'transform {self._frame()} to {self._base} is {age_s:.1f} s old, more than {self._tolerance_s} s'
 
     def age_s(self) -> float | None:
         if self._last is None:

@@ -34,9 +34,6 @@ class TickTimes:
         self._durations_s.append(duration_s)
         self.overruns += duration_s > self.period_s
 
-    def change_period(self, period_s: float) -> None:
-        self.period_s = period_s
-
     def clock_jumped(self) -> None:
         """The time since the last tick tells nothing."""
         self._last_begin_s = None

@@ -271,16 +271,20 @@ def test_so_many_expansions_are_made_in_a_tick_as_asked_for(around):
 
 
 # ------------------------------------------------------------------------------------------------------ lost
-def test_without_a_pose_there_is_no_waypoint_until_it_comes_back(around):
+def test_without_a_pose_there_is_no_waypoint_until_it_comes_back(running, around):
+    begin = len(running[0].said)
+    assert around.set_parameters(pose_timeout_s=0.4) == ''
     around.pose, before = None, around.pose
     around.wait_for_status('POSE_LOST')
     silent = len(around.waypoints)
     around.peer.spin(0.3)
     assert len(around.waypoints) == silent
     assert around.plans.last.poses  # the plan is kept
-    assert float(around.next_facts()['pose_age_s']) > 1.0
+    around.wait_until_said(running[0], begin, 's old, more than 0.4 s; no waypoint is given')
+    assert float(around.next_facts()['pose_age_s']) > 0.4
     around.pose = before
     around.wait_for_status('NAVIGATING')
+    assert around.set_parameters(pose_timeout_s=1.0) == ''
 
 
 def test_a_map_that_is_too_old_holds_the_robot_until_a_new_one_comes(around):

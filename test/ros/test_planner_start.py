@@ -16,9 +16,9 @@ from tb_planner.ros.processes import ros_arguments
 
 FAULTY = """
 import sys
-from tb_planner.ros import planner_node, session
+from tb_planner.ros import planner_node, ticker
 
-class Faulty(session.Navigator):
+class Faulty(ticker.Navigator):
     ticks = 0
 
     def tick(self, *arguments, **options):
@@ -28,7 +28,7 @@ class Faulty(session.Navigator):
             raise ZeroDivisionError('a mistake of ours')
         return tick
 
-session.Navigator = Faulty
+ticker.Navigator = Faulty
 sys.exit(planner_node.main())
 """
 SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}

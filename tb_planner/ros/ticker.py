@@ -1,0 +1,168 @@
+"""One tick of the node: the newest map and pose in, a search, a waypoint out."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from tb_planner.live_map import LiveMap, MapUpdate
+from tb_planner.navigator import Navigator, Pose2, Tick
+from tb_planner.planner import TimeBoundedPlanner
+from tb_planner.restart import Reason
+from tb_planner.ros.map_worker import MapWorker
+from tb_planner.ros.outputs import Outputs
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.poses import PoseSource
+from tb_planner.ros.problems import Problems
+from tb_planner.ros.search_budget import SearchBudget
+
+NO_PLAN = np.empty((0, 2))
+
+
+class Ticker:
+    """Asks worker and pose source for what is new, the navigator what to do, and publishes that."""
+
+    def __init__(
+        self,
+        parameters: PlannerParameters,
+        worker: MapWorker,
+        outputs: Outputs,
+        problems: Problems,
+        now_s: Callable[[], float],
+    ) -> None:
+        self.frame = parameters.global_frame
+        """The map's, in which all that is heard and said has to be."""
+        self.navigator = Navigator(parameters.settings())
+        self.waypoint: Pose2 | None = None
+        self.restarts: Counter[Reason] = Counter()
+        self.expansions = 0
+        """In the last tick."""
+        self.map_to_waypoint_ms: float | None = None
+        """From the receipt of a map to the first waypoint that knows of it."""
+        self._parameters = parameters
+        self._worker = worker
+        self._outputs = outputs
+        self._problems = problems
+        self._now_s = now_s
+        self._budget = SearchBudget(parameters.search_time_s)
+        self._maps_seen = 0
+        self._map_s: float | None = None
+        self._update: MapUpdate | None = None
+        self._failed = False
+
+    def change(self, parameters: PlannerParameters) -> None:
+        """Other parameters, from the next tick on."""
+        self._parameters = parameters
+        self.navigator.settings = parameters.settings()
+        self._budget.search_time_s = parameters.search_time_s
+
+    def tick(self, poses: PoseSource) -> Tick | None:
+        """None if it failed: then the next one searches afresh, to the same goal."""
+        try:
+            tick = self._navigate(poses)
+            self._publish(tick)
+        except Exception:
+            self._problems.error('tick', f'no waypoint in this tick: {traceback.format_exc()}')
+            self._failed = True
+            return None
+        return tick
+
+    def stop(self, pose: Pose2 | None) -> None:
+        """The robot stays where it is, and the plan is gone."""
+        if self.navigator.goal is not None and pose is not None:
+            self._outputs.waypoint(pose, self.frame)
+        self._outputs.plan(NO_PLAN, self.frame, None)
+
+    def map_age_s(self) -> float | None:
+        return None if self._map_s is None else max(self._now_s() - self._map_s, 0.0)
+
+    def clock_jumped(self) -> None:
+        """The map's age counts from now on."""
+        if self._map_s is not None:
+            self._map_s = self._now_s()
+
+    def distance_to_goal_m(self, pose: Pose2 | None) -> float | None:
+        """Along the plan, and straight on from its end if it does not reach the goal yet."""
+        goal = self.navigator.goal
+        if goal is None or pose is None:
+            return None
+        points = np.vstack([(pose.x_m, pose.y_m), self.navigator.plan_points(), (goal.x_m, goal.y_m)])
+        return float(np.hypot(*np.diff(points, axis=0).T).sum())
+
+    def _navigate(self, poses: PoseSource) -> Tick:
+        source = self._worker.source
+        if source.frame != self.frame:
+            self._change_frame(source.frame)
+            poses.forget()
+        if self._worker.maps != self._maps_seen:
+            self._maps_seen, self._map_s = self._worker.maps, self._now_s()
+        received_s = self._worker.newest_received_s
+        update = self._new_map(source.live_map)
+        pose = poses.latest()
+        if pose is None and self.navigator.goal is not None and (reason := poses.why_none()):
+            self._problems.warn('pose_age', f'{reason}; no waypoint is given', same='old')
+        before = self._expansions_so_far()
+        search: Callable[[TimeBoundedPlanner], None] | None = self._budget.spend
+        if self._parameters.expansions_per_tick:
+            search = None
+        tick = self.navigator.tick(update, pose, search, map_lost=self._map_is_lost())
+        self.expansions = max(self._expansions_so_far() - before, 0)
+        if update is not None and tick.waypoint is not None and received_s is not None:
+            self.map_to_waypoint_ms = (perf_counter() - received_s) * 1e3
+        return tick
+
+    def _new_map(self, live_map: LiveMap) -> MapUpdate | None:
+        """What is new; all is, to a new navigator after a tick that failed halfway."""
+        update = live_map.latest()
+        self._update = update or self._update
+        if not self._failed:
+            return update
+        self._failed = False
+        goal, self.navigator = self.navigator.goal, Navigator(self._parameters.settings())
+        if goal is not None:
+            self.navigator.new_goal(goal)
+        return replace(self._update, change=None) if self._update is not None else None
+
+    def _map_is_lost(self) -> bool:
+        age_s, limit_s = self.map_age_s(), self._parameters.map_timeout_s
+        if age_s is None or limit_s == 0 or age_s <= limit_s:
+            return False
+        if self.navigator.goal is not None:
+            text = f'map is {age_s:.1f} s old, more than {limit_s} s; holding the last waypoint'
+            self._problems.warn('map_age', text, same='old')
+        return True
+
+    def _change_frame(self, frame: str) -> None:
+        text = f'the map is in frame {frame!r}, before in {self.frame!r}: map, route, pose and goal are dropped'
+        self._problems.error('frame', text)
+        self._outputs.plan(NO_PLAN, self.frame, None)
+        self.frame = frame
+        self._update = None
+        self.navigator = Navigator(self._parameters.settings())
+
+    def _publish(self, tick: Tick) -> None:
+        if tick.waypoint is not None:
+            self.waypoint = tick.waypoint
+            self._outputs.waypoint(tick.waypoint, self.frame)
+        if tick.plan_changed:
+            points_m = self.navigator.plan_points()
+            self._outputs.plan(points_m, self.frame, self._last_yaw(points_m[-1:]))
+        self.restarts.update(tick.restarts)
+
+    def _last_yaw(self, last_point_m: np.ndarray) -> float | None:
+        """The goal's, if the plan ends there."""
+        goal, geometry = self.navigator.goal, self.navigator.geometry
+        if goal is None or geometry is None or len(last_point_m) == 0:
+            return None
+        there = math.dist(last_point_m[0], (goal.x_m, goal.y_m)) <= geometry.resolution_m
+        return goal.yaw if there else None
+
+    def _expansions_so_far(self) -> int:
+        planner = self.navigator.planner
+        return planner.expansions if planner is not None else 0
