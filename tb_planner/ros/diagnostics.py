@@ -99,6 +99,7 @@ class Reporter:
 
     def _facts(self, tick: Tick) -> dict[str, object]:
         p50, p99, most = self._times.percentiles_ms()
+        jitter_p99, jitter_most = self._times.jitters_ms()
         ticker, planner = self._ticker, self._ticker.navigator.planner
         return {
             'status': tick.status.value,
@@ -107,6 +108,8 @@ class Reporter:
             'tick_p50_ms': p50,
             'tick_p99_ms': p99,
             'tick_max_ms': most,
+            'tick_jitter_p99_ms': jitter_p99,
+            'tick_jitter_max_ms': jitter_most,
             'ticks': self._times.ticks,
             'overruns': self._times.overruns,
             'missed_ticks': self._times.missed,

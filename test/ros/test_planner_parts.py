@@ -134,6 +134,17 @@ def test_a_clock_that_goes_back_is_no_missed_tick():
     assert times.missed == 0
 
 
+def test_jitter_is_what_the_time_between_two_ticks_differs_from_a_period():
+    times = TickTimes(0.1)
+    for now_s in (0.0, 0.1, 0.24, 0.3):
+        times.begin(now_s)
+    assert times.jitters_ms()[1] == pytest.approx(40.0)
+    times.clock_jumped()
+    times.begin(900.0)
+    times.begin(900.1)
+    assert times.jitters_ms() == pytest.approx((0.0, 0.0), abs=1e-6)
+
+
 def test_overruns_are_ticks_longer_than_a_period():
     times = TickTimes(0.1)
     for duration_s in (0.01, 0.1, 0.11, 0.5):
