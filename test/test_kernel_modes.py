@@ -82,6 +82,10 @@ def snapshot(planner):
         'goal_found': planner.goal_found,
         'expansions': planner.expansions,
         'searches': planner.searches,
+        'restarts': {reason.value: count for reason, count in planner.restarts.items()},
+        'route_version': planner.route_version,
+        'first cells': planner.route_cells(4).tolist(),
+        'picture': planner.search_picture().tolist(),
         'expanded': np.flatnonzero(planner.expanded).tolist(),
         'open': sorted(planner.open_cells()),
     }
