@@ -6,6 +6,7 @@ import threading
 import traceback
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import NamedTuple
 
 from tb_planner.grid import OutsideGrid
 from tb_planner.live_map import LiveMap
@@ -26,16 +27,35 @@ class Source:
     live_map: LiveMap
 
 
+class _Message(NamedTuple):
+    is_map: bool
+    data: bytes
+    received_s: float
+
+
 @dataclass
 class _Waiting:
-    """What the worker has not begun with: the newest map, then updates in order, each with its time of receipt."""
+    """What the worker has not begun with, in order. Of maps it is the last two: the newest may be a bad one."""
 
-    full: tuple[bytes, float] | None = None
-    patches: list[tuple[bytes, float]] = field(default_factory=list)
+    messages: list[_Message] = field(default_factory=list)
     parameters: PlannerParameters | None = None
 
     def __bool__(self) -> bool:
-        return self.full is not None or bool(self.patches) or self.parameters is not None
+        return bool(self.messages) or self.parameters is not None
+
+    def add_map(self, message: _Message) -> None:
+        maps = [i for i, waiting in enumerate(self.messages) if waiting.is_map]
+        del self.messages[: maps[-1] if maps else 0]
+        self.messages.append(message)
+
+    def add_patch(self, message: _Message) -> bool:
+        """False if the oldest had to give way."""
+        self.messages.append(message)
+        patches = [i for i, waiting in enumerate(self.messages) if not waiting.is_map]
+        if len(patches) <= MOST_PATCHES:
+            return True
+        del self.messages[patches[0]]
+        return False
 
 
 class MapWorker:
@@ -67,19 +87,14 @@ class MapWorker:
 
     def put_map(self, data: bytes) -> None:
         with self._changed:
-            self._waiting.full = data, perf_counter()
-            self._waiting.patches.clear()
+            self._waiting.add_map(_Message(True, data, perf_counter()))
             self._changed.notify()
 
     def put_patch(self, data: bytes) -> None:
         with self._changed:
-            patches = self._waiting.patches
-            patches.append((data, perf_counter()))
-            dropped = len(patches) > MOST_PATCHES
-            if dropped:
-                del patches[0]
+            all_wait = self._waiting.add_patch(_Message(False, data, perf_counter()))
             self._changed.notify()
-        if dropped:
+        if not all_wait:
             text = f'more than {MOST_PATCHES} map updates wait; the oldest is lost until the next whole map'
             self._problems.error('map_updates', text)
 
@@ -106,20 +121,26 @@ class MapWorker:
         if work.parameters is not None:
             self._parameters = work.parameters
             self.source.live_map.set_rules(work.parameters.cost_rules)
-        if work.full is not None:
-            self._take_map(*work.full)
-        for patch in work.patches:
-            self._take_patch(*patch)
+        for patch in self._after_newest_map(work.messages):
+            self._take_patch(patch)
 
-    def _take_map(self, data: bytes, received_s: float) -> None:
+    def _after_newest_map(self, messages: list[_Message]) -> list[_Message]:
+        """Takes in the newest good map. Updates before it are in it already; if there is none, all of them count."""
+        for i in reversed(range(len(messages))):
+            if messages[i].is_map and self._take_map(messages[i]):
+                return messages[i + 1 :]
+        return [message for message in messages if not message.is_map]
+
+    def _take_map(self, message: _Message) -> bool:
         try:
-            occupancy = occupancy_from_cdr(data)
+            occupancy = occupancy_from_cdr(message.data)
             self._parameters.cost_rules(occupancy.geometry.resolution_m)
             self._into_source(occupancy)
         except (ValueError, MemoryError) as error:
             self._problems.warn('map', f'{error or "no memory for this map"}; the last map stays')
-        else:
-            self._is_in(received_s)
+            return False
+        self._is_in(message)
+        return True
 
     def _into_source(self, occupancy: Occupancy) -> None:
         frame = occupancy.frame or self.source.frame
@@ -130,19 +151,19 @@ class MapWorker:
         source.live_map.full(occupancy.values, occupancy.geometry)
         self.source = source
 
-    def _take_patch(self, data: bytes, received_s: float) -> None:
+    def _take_patch(self, message: _Message) -> None:
         try:
-            patch = patch_from_cdr(data)
+            patch = patch_from_cdr(message.data)
             if patch.frame not in ('', self.source.frame):
                 raise BadMessage(f'map update is in frame {patch.frame!r}; the map is in {self.source.frame!r}')
             self.source.live_map.patch(patch.values, patch.at)
         except (OutsideGrid, ValueError) as error:
             self._problems.warn('map_updates', f'{error}; the update is dropped')
         else:
-            self._is_in(received_s)
+            self._is_in(message)
 
-    def _is_in(self, received_s: float) -> None:
-        self.newest_received_s = received_s
+    def _is_in(self, message: _Message) -> None:
+        self.newest_received_s = message.received_s
         self.maps += 1
 
     def _new_source(self, frame: str) -> Source:

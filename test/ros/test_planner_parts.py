@@ -12,7 +12,7 @@ from rclpy.serialization import serialize_message
 from surroundings import map_message
 
 from tb_planner import Grid, TimeBoundedPlanner, tba_star
-from tb_planner.ros.map_worker import MapWorker
+from tb_planner.ros.map_worker import MOST_PATCHES, MapWorker
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.problems import SAME_KIND_S, SAME_TEXT_S, Problems
 from tb_planner.ros.search_budget import LEAST, SearchBudget
@@ -238,6 +238,26 @@ def test_updates_are_taken_in_in_order_after_the_map_they_follow(worker):
     worker.start()
     assert wait_for(lambda: worker.maps == 3)
     assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True, False]]
+
+
+def test_a_bad_map_takes_nothing_with_it_that_waits(worker):
+    worker.put_map(as_bytes([[0, 0, 0]]))
+    worker.put_patch(patch_bytes(1, 0, [[100]]))
+    worker.put_map(b'nonsense')
+    worker.put_patch(patch_bytes(2, 0, [[100]]))
+    worker.start()
+    assert wait_for(lambda: worker.maps == 3)
+    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True, True]]
+
+
+def test_of_more_updates_than_can_wait_the_oldest_are_lost_with_an_error(worker):
+    worker.put_map(as_bytes([[0] * (MOST_PATCHES + 1)]))
+    for x in range(MOST_PATCHES + 1):
+        worker.put_patch(patch_bytes(x, 0, [[100]]))
+    assert worker._problems.counts['map_updates'] == 1
+    worker.start()
+    assert wait_for(lambda: worker.maps == MOST_PATCHES + 1)
+    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False] + [True] * MOST_PATCHES]
 
 
 def test_a_map_in_another_frame_is_another_source(worker):
