@@ -7,7 +7,6 @@ Ctrl-C. Whatever happens, the processes that it started are gone then.
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from tb_planner.drive import Drive, Place
 from tb_planner.maps import Map, read_map
 from tb_planner.navigator import Pose2
 from tb_planner.ros.processes import LOOPBACK, Domain, NoFreeDomain, Processes, ros_arguments, signals_held_back
+from tb_planner.ros.report import LiveLine, algorithm, figures, progress, summary
 from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
@@ -42,8 +42,6 @@ CHANGE_RATE, CHANGE_SIZE_M = 0.2, 0.5
 REAL_TIME_FACTOR = 3.0
 START_LIMIT_S = 20.0
 DRIVE_LIMIT_S = 90.0
-LIVE_PERIOD_S = 0.1
-LINE_PERIOD_S = 3.0
 LAST_WORDS_LIMIT_S = 2.0
 LAST_LINES = 15
 
@@ -66,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the demo and returns its exit code."""
     options = make_parser().parse_args(arguments)
     try:
-        check_environment()
+        check_environment(options)
         return run(options, errand(options))
     except (CannotRun, NoFreeDomain, OSError, ValueError, picture.PictureError) as error:
         print(f'demo: {error}', file=sys.stderr)
@@ -83,7 +81,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument('--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
     parser.add_argument('--goal', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
     parser.add_argument('--algorithm', choices=tuple(ALGORITHMS), default='tb_wa_star', help='default: tb_wa_star')
-    parser.add_argument('--weight', metavar='W', type=float, default=1.5, help='of tb_wa_star, default: 1.5')
+    parser.add_argument('--weight', metavar='W', type=float, help="of tb_wa_star, default: the node's own")
     parser.add_argument(
         '--expansions-per-tick', metavar='N', type=int, default=0, help='default: as many as fit in the time'
     )
@@ -100,10 +98,12 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def check_environment() -> None:
+def check_environment(options: argparse.Namespace) -> None:
     picture.check_matplotlib()
+    if not options.png.resolve().parent.is_dir():
+        raise CannotRun(f'there is no folder for the picture {options.png}')
     if not find_spec('rclpy'):
-        raise CannotRun("there is no ROS 2 here: source one, or pip install 'tb_planner[ros]', as make demo does")
+        raise CannotRun("there is no ROS 2 here: source one, or pip install '.[ros,plot]' as make demo does")
 
 
 def errand(options: argparse.Namespace) -> Errand:
@@ -125,7 +125,9 @@ def run(options: argparse.Namespace, errand: Errand) -> int:
     from tb_planner.ros.onlooker import Onlooker
     from tb_planner.ros.planner_parameters import PlannerParameters
 
-    rules = PlannerParameters().cost_rules(errand.map_.resolution_m)
+    defaults = PlannerParameters()
+    options.weight = defaults.weight if options.weight is None else options.weight
+    rules = defaults.cost_rules(errand.map_.resolution_m)
     drive = Drive(errand.map_, rules, errand.start, errand.goal)
     with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
@@ -216,30 +218,6 @@ class Watch:
         )
 
 
-class LiveLine:
-    """One line that is written over again and again; where there is no terminal, a line now and then."""
-
-    def __init__(self) -> None:
-        self._on_terminal = sys.stdout.isatty()
-        self._period_s = LIVE_PERIOD_S if self._on_terminal else LINE_PERIOD_S
-        self._due_s = time.monotonic() + self._period_s
-
-    def show(self, text: str) -> None:
-        now_s = time.monotonic()
-        if now_s < self._due_s:
-            return
-        self._due_s = now_s + self._period_s
-        if self._on_terminal:
-            width = shutil.get_terminal_size().columns
-            print(f'\r\033[K{text[: width - 1]}', end='', flush=True)
-        else:
-            print(text, flush=True)
-
-    def clear(self) -> None:
-        if self._on_terminal:
-            print('\r\033[K', end='', flush=True)
-
-
 def announcement(options: argparse.Namespace, errand: Errand, domain: Domain) -> str:
     (x0, y0), (x1, y1) = errand.start, errand.goal
     return (
@@ -247,72 +225,6 @@ def announcement(options: argparse.Namespace, errand: Errand, domain: Domain) ->
         f'{algorithm(options)}, {options.real_time_factor:g} times real time\n'
         f'To look on: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
     )
-
-
-def progress(onlooker: Onlooker) -> str:
-    facts, distance_m = onlooker.facts, onlooker.distance_to_go_m
-    return ' · '.join(
-        [
-            f'{distance_m:5.1f} m to go' if distance_m is not None else 'where is the robot?',
-            f'tick {number(facts, "tick_p50_ms"):.1f} ms, p99 {number(facts, "tick_p99_ms"):.1f} ms',
-            f'restarts {restarts(onlooker.drive)}',
-            onlooker.status.lower().replace('_', ' '),
-        ]
-    )
-
-
-def summary(onlooker: Onlooker, time_s: float, options: argparse.Namespace) -> str:
-    drive, facts = onlooker.drive, onlooker.facts
-    (x, y), collisions = drive.goal, onlooker.collisions
-    if onlooker.has_arrived:
-        outcome = f'Arrived at ({x:g}, {y:g}) m ' + ('with no collision' if not collisions else 'after collisions')
-    else:
-        outcome = f'Not arrived at ({x:g}, {y:g}) m within {time_s:.0f} s; the planner says {onlooker.status}'
-    way = f'{drive.driven_m:.1f} m driven'
-    if drive.shortest_m:
-        way += f', {drive.driven_m / drive.shortest_m:.2f} times the shortest way at first, {drive.shortest_m:.1f} m'
-    factor = options.real_time_factor
-    ticks = ', '.join(f'{name} {number(facts, f"tick_{name}_ms"):.2f}' for name in ('p50', 'p99', 'max'))
-    lines = {
-        'way': way,
-        'time': f'{time_s:.1f} s' + (f', {time_s * factor:.1f} s to the robot' if factor != 1 else ''),
-        'ticks': f'{number(facts, "ticks"):.0f} of {ticks} ms; {number(facts, "overruns"):.0f} overruns, '
-        f'{number(facts, "missed_ticks"):.0f} missed',
-        'restarts': restarts(drive),
-        'collisions': str(collisions),
-    }
-    return '\n'.join([outcome, *(f'  {name:11} {text}' for name, text in lines.items())])
-
-
-def figures(onlooker: Onlooker, time_s: float, options: argparse.Namespace) -> list[str]:
-    """What stands in the picture."""
-    drive = onlooker.drive
-    shortest = [f'shortest {drive.shortest_m:.1f} m'] if drive.shortest_m else []
-    return [
-        'arrived' if onlooker.has_arrived else f'not arrived: {onlooker.status}',
-        f'driven {drive.driven_m:.1f} m',
-        *shortest,
-        f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
-        f'tick p99 {number(onlooker.facts, "tick_p99_ms"):.2f} ms',
-        f'restarts {restarts(drive)}',
-        f'collisions {onlooker.collisions}',
-    ]
-
-
-def algorithm(options: argparse.Namespace) -> str:
-    return f'{options.algorithm}({options.weight:g})' if options.algorithm == 'tb_wa_star' else options.algorithm
-
-
-def restarts(drive: Drive) -> str:
-    """The number, and how many for which reason."""
-    reasons = ', '.join(
-        f'{count} {reason.replace("_", " ")}' for reason, count in drive.restarts.most_common() if count
-    )
-    return f'{drive.restarts.total()}' + (f' ({reasons})' if reasons else '')
-
-
-def number(facts: dict[str, str], name: str) -> float:
-    return float(facts.get(name) or 0)
 
 
 def _place(pose: Pose2) -> Place:

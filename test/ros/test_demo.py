@@ -112,17 +112,20 @@ def test_a_node_that_cannot_start_is_named_with_what_it_said(picture):
     assert demo.processes_left() == []
 
 
-def test_a_map_that_is_not_there_is_named():
-    done = subprocess.run([*DEMO, '--map', 'nowhere.yaml'], capture_output=True, text=True, timeout=LIMIT_S)
+@pytest.mark.parametrize(
+    'option', [('--map', 'nowhere.yaml'), ('--png', 'nowhere/run.png')], ids=lambda option: option[0]
+)
+def test_a_place_that_is_not_there_is_named(option):
+    done = subprocess.run([*DEMO, *option], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
-    assert 'nowhere.yaml' in done.stderr
+    assert option[1] in done.stderr
 
 
 def test_without_ros_it_says_what_to_install():
     hide_and_run = 'import sys; sys.modules["rclpy"] = None; from tb_planner.ros.demo import main; sys.exit(main([]))'
     done = subprocess.run([sys.executable, '-c', hide_and_run], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
-    assert 'tb_planner[ros]' in done.stderr
+    assert '[ros,plot]' in done.stderr
 
 
 def read_until(terminal, pattern):
