@@ -2,7 +2,8 @@
 
 There are two grids of a kind. One is being read; the worker brings the other up to date and offers it. What has been
 fetched is not written to until the next has been. An offer that nobody has fetched is taken back, extended and offered
-again. Neither thread waits for the other: a lock is held only while the offer changes hands.
+again; a worker that is never idle waits before (wait_until_fetched()), or the other thread would hardly find an offer.
+The other never waits: a lock is held only while the offer changes hands.
 
 The work is done tile by tile, with NumPy and compiled code that let other threads run meanwhile.
 """
@@ -45,7 +46,7 @@ class LiveMap:
         self._corner_cutting = corner_cutting
         self._neighbours = neighbours
         self._tile = tile
-        self._lock = threading.Lock()
+        self._changed_hands = threading.Condition()
         self._offer: MapUpdate | None = None
         self._map: _Map | None = None
         self._retired: _Map | None = None  # kept till the next call: else the reader would have to free its memory
@@ -99,11 +100,17 @@ class LiveMap:
         """What is new since the last call, or None. The grid of the update before is not to be read any more."""
         return self._put(None)
 
+    def wait_until_fetched(self, limit_s: float) -> bool:
+        """For the worker: whether there is nothing on offer, or not any more."""
+        with self._changed_hands:
+            return self._changed_hands.wait_for(lambda: self._offer is None, limit_s)
+
     # -------------------------------------------------------------------------------------------------- inside
     def _put(self, offer: MapUpdate | None) -> MapUpdate | None:
         """Puts this in place of what is on offer, which it returns."""
-        with self._lock:
+        with self._changed_hands:
             self._offer, before = offer, self._offer
+            self._changed_hands.notify()
         return before
 
     def _begin(self, occupancy: NDArray[np.int8], geometry: Geometry, conversion: Conversion) -> None:

@@ -382,3 +382,14 @@ def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(mon
     live_map.patch(np.full((1, 1), 10, np.int8), (0, 0))
     expected[0, 0] = 2
     assert np.array_equal(live_map.latest().grid.costs, expected)
+
+
+def test_a_worker_that_is_never_idle_waits_until_its_offer_is_fetched():
+    live_map = LiveMap(RULES['plain'])
+    assert live_map.wait_until_fetched(0.0), 'nothing is on offer yet'
+    live_map.full(np.zeros((4, 4), np.int8), Geometry(4, 4, 1.0))
+    assert not live_map.wait_until_fetched(0.01)
+    reader = threading.Timer(0.05, live_map.latest)
+    reader.start()
+    assert live_map.wait_until_fetched(60.0)
+    reader.join()

@@ -17,6 +17,8 @@ from tb_planner.ros.problems import Problems
 MOST_PATCHES = 1024
 """Updates that may wait for the worker; more come only if it cannot keep up."""
 STOP_S = 30.0
+TICKS_TO_WAIT = 2
+"""For a tick that is late, or that does not come, since simulated time stands still."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ class MapWorker:
                 self._take_in(work)
             except Exception:  # the thread goes on: the next map may be a better one
                 self._problems.error('map', f'map not taken in, the last one stays: {traceback.format_exc()}')
+            # however fast messages come, every tick finds what there is; what comes meanwhile is taken in at once
+            self.source.live_map.wait_until_fetched(TICKS_TO_WAIT * self._parameters.period_s)
 
     def _next(self) -> _Waiting | None:
         with self._changed:

@@ -1,6 +1,7 @@
 """The node's parts that need no DDS: its search budget, its counts of ticks, its reports, the worker's thread."""
 
 import threading
+import time
 from array import array
 
 import numpy as np
@@ -258,6 +259,23 @@ def test_of_more_updates_than_can_wait_the_oldest_are_lost_with_an_error(worker)
     worker.start()
     assert wait_for(lambda: worker.maps == MOST_PATCHES + 1)
     assert worker.source.live_map.latest().grid.blocked.tolist() == [[False] + [True] * MOST_PATCHES]
+
+
+def test_the_tick_finds_news_however_fast_maps_come():
+    worker = MapWorker(PlannerParameters(tick_frequency=1.0), Problems(Log()))
+    worker.start()
+    found, room = 0, np.zeros((500, 500), np.int8)
+    try:
+        for i in range(400):  # the worker is never without work
+            room[i] = 100
+            worker.put_map(as_bytes(room))
+            time.sleep(0.002)
+            if i % 20 == 19:
+                found += worker.source.live_map.latest() is not None
+    finally:
+        worker.stop()
+    assert found > 0
+    assert worker.maps <= found + 2, 'a map that nobody has seen was taken back'
 
 
 def test_a_map_in_another_frame_is_another_source(worker):
