@@ -1,8 +1,8 @@
 """What the other ROS tests stand on: domains, processes that are ended, a node that hears and waits."""
 
 import signal
-import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from peer import LATCHED
@@ -10,7 +10,7 @@ from processes import wait_for, wait_until_said
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from tb_planner.ros.processes import Domain, end, ros_arguments
+from tb_planner.ros.processes import Domain, NoFreeDomain, end, ros_arguments, signals_held_back
 
 STUBBORN = """
 import signal, time
@@ -40,7 +40,11 @@ rclpy.spin(node)
 
 
 def is_alive(pid):
-    return subprocess.run(['ps', '-o', 'stat=', '-p', str(pid)], capture_output=True, text=True).stdout[:1] not in 'Z'
+    try:
+        state = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
+    except OSError:
+        return False
+    return state != 'Z'
 
 
 def test_two_domains_are_two():
@@ -48,6 +52,27 @@ def test_two_domains_are_two():
     assert first.number != second.number
     first.close()
     second.close()
+
+
+def test_a_domain_in_which_somebody_is_already_is_passed_over(peer, ros_environment, monkeypatch):
+    taken = int(ros_environment['ROS_DOMAIN_ID'])
+    monkeypatch.setattr('tb_planner.ros.processes.DOMAINS', range(taken, taken + 1))
+    monkeypatch.setattr('tb_planner.ros.processes.CLAIMS', 22500)
+    with pytest.raises(NoFreeDomain):
+        Domain()
+
+
+def interrupted_in_a_block(seen):
+    with signals_held_back() as came:
+        signal.raise_signal(signal.SIGINT)
+        seen += came
+
+
+def test_a_signal_that_is_held_back_comes_when_the_block_is_left():
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_in_a_block(seen)
+    assert seen == [signal.SIGINT]
 
 
 def test_a_process_that_ignores_every_request_is_killed(nodes):
