@@ -9,12 +9,13 @@ from tb_planner import kernel
 from tb_planner.benchmark.experiment import carry_out
 from tb_planner.benchmark.memory import MEMORY
 from tb_planner.benchmark.moves import MOVES
+from tb_planner.benchmark.node import NODE
 from tb_planner.benchmark.peers import PEERS
 from tb_planner.benchmark.restarts import RESTARTS
 from tb_planner.benchmark.ticks import TICKS
 from tb_planner.benchmark.ties import TIES_EXPERIMENT
 
-EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT)
+EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, NODE)
 
 
 def command_line() -> argparse.ArgumentParser:
