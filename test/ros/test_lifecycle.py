@@ -131,7 +131,8 @@ def test_after_a_pause_it_takes_up_the_map_again_but_not_the_goal(nodes, peer):
     assert around.change_state('deactivate')
     around.wait_for_status('IDLE')
     around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
-    assert around.waypoints.last.pose.position == around.pose.pose.position  # it is told to stay
+    there = around.pose.pose.position
+    peer.wait_until(lambda: around.waypoints.last.pose.position == there, 'it is told to stay')
     around.peer.spin(0.2)
     silent = len(around.waypoints)
     around.peer.spin(0.3)

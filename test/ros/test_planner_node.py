@@ -33,6 +33,12 @@ def way_length(plan):
     return float(np.hypot(*np.diff(points, axis=0).T).sum())
 
 
+def leads_to(around, x, y):
+    """Whether the last plan ends there."""
+    poses = around.plans.last.poses
+    return bool(poses) and math.dist(place(poses[-1]), (x, y)) < 0.1
+
+
 @pytest.fixture(scope='module')
 def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
     """One planner for the tests that only need one on its way."""
@@ -57,12 +63,10 @@ def around(running) -> Surroundings:
 
 # ------------------------------------------------------------------------------------------------------ what it says
 def test_every_tick_has_a_waypoint_ahead_in_sight_and_the_plan_is_said_once(around):
-    around.wait_for_waypoints(3)
-    plans, count, ticks = len(around.plans), len(around.waypoints), int(around.next_facts()['ticks'])
-    while int(around.facts['ticks']) < ticks + 20:
-        around.next_facts()
+    plans, ticks, count = len(around.plans), int(around.next_facts()['ticks']), len(around.waypoints)
+    around.peer.wait_until(lambda: int(around.facts['ticks']) >= ticks + 40, 'forty ticks')
     walked, said = int(around.facts['ticks']) - ticks, len(around.waypoints) - count
-    assert abs(said - walked) <= 20  # diagnostics are up to a second older or newer
+    assert abs(said - walked) <= 5  # what is under way between the two topics
     assert len(around.plans) == plans
     x, y = place(around.waypoints.last)
     assert 0.5 < math.dist((x, y), (2.0, 5.0)) <= 1.05
@@ -93,7 +97,9 @@ def test_diagnostics_have_the_same_keys_always(around):
     around.next_facts()
     status = around.diagnostics.last.status[0]
     assert [item.key for item in status.values] == KEYS
-    assert (status.name, status.hardware_id, status.level) == ('/tb_planner: planner', '/', status.OK)
+    assert (status.name, status.hardware_id) == ('/tb_planner: planner', '/')
+    # a second with a tick too long is a warning
+    around.peer.wait_until(lambda: around.diagnostics.last.status[0].level == status.OK, 'all is well')
     assert around.facts['status'] == 'NAVIGATING'
     assert float(around.facts['distance_to_goal_m']) == pytest.approx(way_length(around.plans.last), abs=0.3)
     assert 0 < float(around.facts['tick_p50_ms']) <= float(around.facts['tick_p99_ms'])
@@ -113,14 +119,14 @@ def test_the_search_and_the_waypoint_are_shown_to_those_who_look(around):
     shown = {marker.ns: marker for marker in markers.last.markers}
     assert shown.keys() == {'goal', 'waypoint', 'way_back'}
     assert shown['goal'].pose.position.x == 8.0
-    assert shown['waypoint'].pose.position == around.waypoints.last.pose.position
+    assert any(shown['waypoint'].pose.position == heard.pose.position for heard in around.waypoints)
     assert shown['way_back'].action == Marker.DELETE
 
 
 # ------------------------------------------------------------------------------------------------------ goals
 def test_a_new_goal_takes_the_place_of_the_old_one(around):
     around.say_goal(2.0, 8.0)
-    around.peer.wait_until(lambda: math.dist(place(around.plans.last.poses[-1]), (2.0, 8.0)) < 0.1, 'another plan')
+    around.peer.wait_until(lambda: leads_to(around, 2.0, 8.0), 'another plan')
     assert around.statuses.last.data == 'NAVIGATING'
 
 
@@ -128,7 +134,7 @@ def test_arriving_is_said_once_with_the_goal_as_the_last_waypoint(around):
     around.pose = pose_stamped(7.95, 5.0)
     around.wait_for_status('ARRIVED')
     around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
-    assert place(around.waypoints.last) == (8.0, 5.0)
+    around.peer.wait_until(lambda: place(around.waypoints.last) == (8.0, 5.0), 'the goal as a waypoint')
     silent = len(around.waypoints)
     around.peer.spin(0.3)
     assert len(around.waypoints) == silent
@@ -198,7 +204,7 @@ def test_a_map_that_has_grown_and_shifted_changes_neither_goal_nor_robot(around)
     around.wait_for_waypoints(5)
     assert restarts <= 1
     assert around.statuses.last.data == 'NAVIGATING'
-    assert math.dist(place(around.plans.last.poses[-1]), (8.0, 5.0)) < 0.1
+    assert leads_to(around, 8.0, 5.0)
 
 
 def test_a_map_in_another_frame_drops_everything_loudly(running, around):
@@ -210,7 +216,7 @@ def test_a_map_in_another_frame_drops_everything_loudly(running, around):
     around.pose = pose_stamped(2.0, 5.0, 'other_map')
     around.say_goal(8.0, 5.0, 'other_map')
     around.wait_for_status('NAVIGATING')
-    assert around.waypoints.last.header.frame_id == 'other_map'
+    around.peer.wait_until(lambda: around.waypoints.last.header.frame_id == 'other_map', 'a waypoint in the new frame')
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
 
@@ -219,7 +225,7 @@ def test_messages_without_a_frame_are_taken_to_be_in_that_of_the_map(around):
     around.pose = pose_stamped(2.0, 5.0, '')
     around.maps.publish(map_message(open_terrain(), frame=''))
     around.say_goal(2.0, 8.0, '')
-    around.peer.wait_until(lambda: math.dist(place(around.plans.last.poses[-1]), (2.0, 8.0)) < 0.1, 'another plan')
+    around.peer.wait_until(lambda: leads_to(around, 2.0, 8.0), 'another plan')
     assert around.waypoints.last.header.frame_id == 'map'
 
 
@@ -254,8 +260,10 @@ def test_waypoint_distance_may_change_on_the_way(around):
 def test_the_tick_frequency_may_change_on_the_way(around):
     around.next_facts()
     assert around.set_parameters(tick_frequency=100.0, search_time_s=0.002) == ''
-    first, second = int(around.next_facts()['ticks']), int(around.next_facts()['ticks'])
-    assert second - first > 25  # in about a second: 20 Hz would have made 20
+    ticks = [int(around.next_facts()['ticks'])]
+    while len(ticks) < 10 and max(np.diff(ticks), default=0) <= 25:  # in a second or less: 20 Hz would have made 20
+        ticks.append(int(around.next_facts()['ticks']))
+    assert max(np.diff(ticks)) > 25
     missed = int(around.facts['missed_ticks'])
     assert around.set_parameters(tick_frequency=20.0, search_time_s=0.01) == ''
     around.wait_for_waypoints(5)
