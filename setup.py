@@ -96,7 +96,7 @@ class BuildKernel(build_ext):
         return not library.exists() or library.stat().st_mtime < newest
 
     def beside_source(self, extension):
-        return Path(NAME, Path(self.get_ext_fullpath(extension.name)).name)
+        return Path(*extension.name.split('.')[:-1], Path(self.get_ext_fullpath(extension.name)).name)
 
     def translate(self):
         """Python to C, quietly and outside the source tree."""
@@ -161,7 +161,7 @@ setup(
     maintainer_email='maintainers@tb-planner.dev',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['*.pxd'], f'{NAME}.ros': ['*.xml']},
+    package_data={NAME: ['*.pxd'], f'{NAME}.baselines': ['*.pxd'], f'{NAME}.ros': ['*.xml']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
@@ -174,7 +174,7 @@ setup(
         ],
     },
     zip_safe=False,
-    ext_modules=[Extension(f'{NAME}.{name}', [f'{NAME}/{name}.py']) for name in COMPILED],
+    ext_modules=[Extension(f'{NAME}.{name}', [f'{NAME}/{name.replace(".", "/")}.py']) for name in COMPILED],
     cmdclass={'build_ext': BuildKernel},
     install_requires=['numpy', 'pyyaml', 'pillow'],
     extras_require={

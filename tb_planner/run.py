@@ -1,15 +1,43 @@
-"""MoveToGoal: a planner's agent in a world, and the record of its run."""
+"""MoveToGoal: an agent in a world, and the record of its run."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tb_planner.grid import Cell
-from tb_planner.planner import Status, TimeBoundedPlanner, count_non_optimal, true_cost
+from tb_planner.grid import Cell, Change, Grid
+from tb_planner.planner import Figures, Status, count_non_optimal, true_cost
 from tb_planner.world import Static, World
+
+
+class Agent(Protocol):
+    """What move_to_goal asks of an agent: a TimeBoundedPlanner, or one of the baselines."""
+
+    grid: Grid
+    status: Status
+
+    @property
+    def current_cell(self) -> Cell: ...
+
+    @property
+    def goal(self) -> Cell: ...
+
+    @property
+    def target(self) -> Cell:
+        """The goal, or what stands in for it."""
+
+    @property
+    def figures(self) -> Figures: ...
+
+    def run(self, intervals: int) -> NDArray[np.int32]:
+        """Up to so many intervals with no news of the map; the states moved to."""
+
+    def map_changed(self, change: Change) -> bool:
+        """The grid has been updated."""
 
 
 @dataclass(frozen=True)
@@ -28,53 +56,49 @@ class Run:
     cells: list[Cell]  # from the start on
 
 
-def move_to_goal(
-    planner: TimeBoundedPlanner, world: World, *, max_intervals: int | None = None, non_optimal: bool = False
-) -> Run:
+def move_to_goal(agent: Agent, world: World, *, max_intervals: int | None = None, non_optimal: bool = False) -> Run:
     """MoveToGoal(), Algorithms 1 and 2: intervals until the agent is at its goal or has no path.
 
-    max_intervals: by default 1000 for each cell of the grid. A planner that has moved before counts from now.
+    max_intervals: by default 1000 for each cell of the grid. An agent that has moved before counts from now.
     """
     if non_optimal and not isinstance(world, Static):
         raise ValueError(f'non-optimal moves are defined on a static map; the world is {type(world).__name__}')
-    size, world_size = ((grid.width, grid.height) for grid in (planner.grid, world.grid))
+    size, world_size = ((grid.width, grid.height) for grid in (agent.grid, world.grid))
     if size != world_size:
-        raise ValueError(
-            f"the planner's grid is {size[0]} x {size[1]}; the world's is {world_size[0]} x {world_size[1]}"
-        )
+        raise ValueError(f"the agent's grid is {size[0]} x {size[1]}; the world's is {world_size[0]} x {world_size[1]}")
     if max_intervals is None:
-        max_intervals = 1000 * planner.grid.width * planner.grid.height
+        max_intervals = 1000 * agent.grid.width * agent.grid.height
     if max_intervals < 1:
         raise ValueError(f'max_intervals is {max_intervals}; it is >= 1')
-    before = planner.figures
+    before = agent.figures
     search_time_s = 0.0
-    trail = [np.array([planner.grid.state(planner.current_cell)], np.int32)]
-    news = world.enter(planner.current_cell, planner.goal)
+    trail = [np.array([agent.grid.state(agent.current_cell)], np.int32)]
+    news = world.enter(agent.current_cell, agent.goal)
     left = max_intervals
-    while left > 0 and planner.status != Status.AT_GOAL:
-        change = None if news is None else planner.grid.update(*news)
+    while left > 0 and agent.status != Status.AT_GOAL:
+        change = None if news is None else agent.grid.update(*news)
         began = time.perf_counter()
         if change is not None:
-            planner.map_changed(change)
-        walked = planner.run(min(left, world.moves_until_news()))
+            agent.map_changed(change)
+        walked = agent.run(min(left, world.moves_until_news()))
         search_time_s += time.perf_counter() - began
-        left = max_intervals - (planner.intervals - before.intervals)
+        left = max_intervals - (agent.figures.intervals - before.intervals)
         world.walk(np.concatenate((trail[-1][-1:], walked)))
         news = None
         if len(walked):
             trail.append(walked)
-            news = world.look(planner.current_cell, planner.goal)
-        if planner.status == Status.NO_PATH:
+            news = world.look(agent.current_cell, agent.goal)
+        if agent.status == Status.NO_PATH:
             break
-    after = planner.figures
+    after = agent.figures
     states = np.concatenate(trail)
-    ys, xs = np.divmod(states, planner.grid.width)
+    ys, xs = np.divmod(states, agent.grid.width)
     return Run(
-        status=planner.status,
-        cost=true_cost(planner.grid, after.straight - before.straight, after.diagonal - before.diagonal),
+        status=agent.status,
+        cost=true_cost(agent.grid, after.straight - before.straight, after.diagonal - before.diagonal),
         moves=after.moves - before.moves,
         back_moves=after.back_moves - before.back_moves,
-        non_optimal_moves=count_non_optimal(world.grid, states, planner.target) if non_optimal else None,
+        non_optimal_moves=count_non_optimal(world.grid, states, agent.target) if non_optimal else None,
         intervals=after.intervals - before.intervals,
         expansions=after.expansions - before.expansions,
         searches=after.searches - before.searches + 1,  # the one that was running counts
