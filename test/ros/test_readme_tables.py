@@ -1,0 +1,161 @@
+"""The tables of README.md and docs/simulator.md against the nodes, and the waypoint follower that README shows."""
+
+import contextlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import rclpy
+from geometry_msgs.msg import PoseStamped
+from peer import LATCHED
+from processes import wait_until_said
+from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from std_msgs.msg import UInt32
+from surroundings import Surroundings, pose_stamped
+
+from tb_planner.navigator import NavigationStatus
+from tb_planner.restart import Reason
+from tb_planner.ros.parameters import as_table
+from tb_planner.ros.planner_node import PlannerNode
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.simulator_node import SimulatorNode
+from tb_planner.ros.simulator_parameters import SimulatorParameters
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / 'README.md').read_text()
+SIMULATOR = (ROOT / 'docs' / 'simulator.md').read_text()
+
+RELIABILITIES = {ReliabilityPolicy.RELIABLE: 'reliable', ReliabilityPolicy.BEST_EFFORT: 'best effort'}
+DURABILITIES = {DurabilityPolicy.VOLATILE: 'volatile', DurabilityPolicy.TRANSIENT_LOCAL: 'transient local'}
+OF_EVERY_NODE = ('/rosout', '/parameter_events', '/transition_event')
+INSTALLED_OR_NOT = {'map_updates', '/tf'}
+
+
+@pytest.fixture
+def context(ros_environment):
+    context = rclpy.Context()
+    context.init()
+    yield context
+    context.shutdown()
+
+
+def rows(page, heading):
+    """The cells of the table below a row of headings."""
+    table = page.partition(f'{heading}\n')[2].partition('\n\n')[0]
+    return [[cell.strip() for cell in row.strip('|').split('|')] for row in table.splitlines()[1:]]
+
+
+def names(text):
+    return re.findall(r'`([^`]+)`', text)
+
+
+def told_topics(page):
+    lines = rows(page, '| | topic | type | QoS | |')
+    return {(way, names(topic)[0], type_, qos) for way, topic, type_, qos, _ in lines}
+
+
+def topics(node):
+    """As the tables have them: direction, name, type and QoS."""
+    for way, ends in (('in', node.subscriptions), ('out', node.publishers)):
+        for end in ends:
+            if end.topic_name.endswith(OF_EVERY_NODE):
+                continue
+            kind, qos = end.msg_type, end.qos_profile
+            type_ = f'{kind.__module__.partition(".")[0]}/{kind.__name__}'
+            told = RELIABILITIES[qos.reliability], DURABILITIES[qos.durability], str(qos.depth)
+            yield way, short(node, end.topic_name), type_, ', '.join(told)
+
+
+def short(node, name):
+    """Relative to the namespace `here` and the node."""
+    return name.replace(f'/here/{node.get_name()}/', '~/').removeprefix('/here/')
+
+
+def without(lines, left_out):
+    return {line for line in lines if line[1] not in left_out}
+
+
+def test_the_planners_topics_and_services_are_those_of_the_readme(context):
+    node = PlannerNode(context=context, namespace='here')
+    try:
+        assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+        assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+        found = set(topics(node))
+        services = {(short(node, service.srv_name), service.srv_type.__name__) for service in node.services}
+        services = {service for service in services if service[1] == 'Trigger'}
+    finally:
+        node.release()
+        node.destroy_node()
+    told = told_topics(README)
+    assert without(found, INSTALLED_OR_NOT) == without(told, INSTALLED_OR_NOT)
+    assert found <= told
+    told_services = rows(README, '| service | type | |')
+    assert services == {(names(name)[0], type_.removeprefix('std_srvs/')) for name, type_, _ in told_services}
+
+
+def test_the_simulators_topics_are_those_of_its_page(context):
+    found = set()
+    for follow in (True, False):
+        switches = {'give_goal': True, 'publish_clock': True, 'publish_map_updates': True, 'follow_waypoint': follow}
+        overrides = [Parameter(name, value=value) for name, value in switches.items()]
+        node = SimulatorNode(context=context, namespace='here', parameter_overrides=overrides)
+        found.update(topics(node))
+        node.destroy_node()
+    told = told_topics(SIMULATOR)
+    assert without(found, INSTALLED_OR_NOT) == without(told, INSTALLED_OR_NOT)
+    assert found <= told
+
+
+def test_parameters_are_those_of_the_nodes():
+    assert as_table(PlannerParameters) in README
+    assert as_table(SimulatorParameters) in SIMULATOR
+
+
+def test_every_status_is_told():
+    table = rows(README, '| status | when | `waypoint` | `plan` |')
+    assert [names(row[0])[0] for row in table] == [status.value for status in NavigationStatus]
+
+
+def test_every_reason_of_a_restart_is_told():
+    table = rows(README, '| reason of a restart | |')
+    assert sorted(name for row in table for name in names(row[0])) == sorted(reason.value for reason in Reason)
+
+
+def test_every_value_of_the_diagnostics_is_told(nodes, peer):
+    nodes.planner()
+    around = Surroundings(peer)
+    peer.wait_until(lambda: around.diagnostics, 'diagnostics')
+    keys = {value.key for value in around.diagnostics.last.status[0].values}
+    table = rows(README, '| key | |')
+    told = {name for row in table for name in names(row[0])}
+    assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == told
+
+
+def test_the_waypoint_follower_drives_a_robot_to_its_goal(nodes, peer, tmp_path):
+    (follower,) = (block for block in re.findall(r'```python\n(.*?)```', README, re.DOTALL) if 'cmd_vel' in block)
+    script = tmp_path / 'waypoint_follower.py'
+    script.write_text(follower)
+    simulator = nodes.simulator(follow_waypoint=False, real_time_factor=2.0)
+    nodes.planner()
+    wait_until_said(simulator, 'robot at')
+    nodes.start([sys.executable, str(script)], 'waypoint_follower')
+    statuses = peer.hear_status()
+    collisions = peer.hear('simulator/collisions', UInt32, LATCHED)
+    peer.speaker('goal_pose', PoseStamped, to=2).publish(pose_stamped(4.0, -3.0))
+    peer.wait_for_status(statuses, 'ARRIVED', limit_s=120)
+    assert collisions.last.data == 0
+
+
+def test_the_launch_file_includes_the_planner_with_arguments_it_has():
+    (block,) = (block for block in re.findall(r'```python\n(.*?)```', README, re.DOTALL) if 'launch_ros' in block)
+    compile(block, 'README.md', 'exec')
+    arguments = set(re.findall(r"'(\w+)': '", block))
+    assert arguments
+    assert arguments <= set(re.findall(r'^\| `(\w+)` \|', as_table(PlannerParameters), re.MULTILINE))
+    with contextlib.suppress(ImportError):
+        scope = {}
+        exec(block, scope)
+        assert scope['generate_launch_description']().entities
