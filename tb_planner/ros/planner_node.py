@@ -7,6 +7,7 @@ Deactivating drops goal and map; the map comes again, since its topic is latched
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import traceback
 from collections.abc import Callable
@@ -122,6 +123,8 @@ class PlannerNode(LifecycleNode):
         if self._session is not None:
             session, self._session = self._session, None
             session.close()
+            del session
+            gc.collect()  # it refers to itself, and its grids may be hundreds of megabytes
 
     def _refuse_impossible_transitions(self) -> None:
         """rclpy would let a request that does not fit the state end the process."""

@@ -66,8 +66,12 @@ def heard_topics(around):
 
 
 def threads(process):
-    """The names of its threads, by number."""
     return len(os.listdir(f'/proc/{process.pid}/task'))
+
+
+def memory_mb(process):
+    with open(f'/proc/{process.pid}/statm') as file:
+        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') // 2**20
 
 
 def test_transitions_in_every_order_under_load_leave_nothing_behind(nodes, peer):
@@ -76,7 +80,7 @@ def test_transitions_in_every_order_under_load_leave_nothing_behind(nodes, peer)
     load = Load(around)  # noqa: F841  it goes on as long as it is held
     pick, state, walked = random.Random(5), around.state(), []
     edges = {(before, name) for before, after in NEXT.items() for name in after if 'shutdown' not in name}
-    counted = {}
+    counted, memory = {}, []
     while len(walked) < 40 or not edges <= set(walked):
         name = pick.choice([name for name in NEXT[state] if 'shutdown' not in name])
         assert around.change_state(name), f'{name} in {state} after {walked}'
@@ -90,9 +94,11 @@ def test_transitions_in_every_order_under_load_leave_nothing_behind(nodes, peer)
         else:
             around.peer.wait_until(lambda: not heard_topics(around), 'it hears nothing')
             counted.setdefault(state, []).append(threads(planner))
+            memory.append(memory_mb(planner))
     assert all(count <= counted[state][0] + 1 for state in counted for count in counted[state]), counted
+    assert memory[-1] < memory[len(memory) // 4] + 100, memory  # one map of this size takes 30 MB
     assert planner.exit_code is None
-    assert not re.search('Traceback|failed', planner.said), planner.said
+    assert not re.search('Traceback|(activate|cleanup|configure) failed', planner.said), planner.said
 
 
 @pytest.mark.parametrize('state', SHUTDOWNS)
