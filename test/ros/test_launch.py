@@ -24,6 +24,7 @@ from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.simulator_parameters import SimulatorParameters
 
 ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / 'README.md').read_text()
 FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 PARAMETERS = {**specs(SimulatorParameters), **specs(PlannerParameters)}
 STARTS_S = 60.0
@@ -54,12 +55,12 @@ needs_launch = pytest.mark.skipif(bool(missing), reason=f'not installed: {", ".j
 
 # --------------------------------------------------------------------------------------------- where launch is not
 def declared(file):
-    """The arguments that a launch file names in its text, and those it makes of parameters."""
+    """The arguments that a launch file and those that it includes name in their text, besides parameters."""
     tree = ast.parse(file.read_text(), file.name)
     calls = [item for item in ast.walk(tree) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)]
     named = {call.args[0].value for call in calls if call.func.id == 'DeclareLaunchArgument'}
-    included = {match for match in re.findall(r"'(\w+\.launch\.py)'", file.read_text()) if match != file.name}
-    return named.union(PARAMETERS, *(declared(file.with_name(name)) for name in included))
+    included = re.findall(r"'(\w+\.launch\.py)'", file.read_text())
+    return named.union(*(declared(file.with_name(name)) for name in included))
 
 
 def test_the_three_launch_files_have_the_function_that_launch_calls():
@@ -71,10 +72,22 @@ def test_the_three_launch_files_have_the_function_that_launch_calls():
 
 
 def test_every_argument_that_the_readme_gives_to_a_launch_file_is_one():
-    commands = re.findall(r'ros2 launch tb_planner (\w+\.launch\.py)(.*)', (ROOT / 'README.md').read_text())
+    commands = re.findall(r'^ros2 launch tb_planner (\w+\.launch\.py)(.*)', README, re.MULTILINE)
+    assert {name for name, _ in commands} == {file.name for file in FILES}
     for name, rest in commands:
         given = set(re.findall(r'(\w+):=', rest))
-        assert given <= declared(ROOT / 'launch' / name), (name, given)
+        assert given <= declared(ROOT / 'launch' / name).union(PARAMETERS), name
+
+
+def test_the_readme_has_every_argument_that_is_no_parameter_and_says_which_files_take_it():
+    said = {file.name: set() for file in FILES}
+    section = README.partition('## Launch files')[2].partition('\n## ')[0]
+    for names, files in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \| ([a-z, ]+) \|', section, re.MULTILINE):
+        for file in said if files == 'all' else [f'{name}.launch.py' for name in files.split(', ')]:
+            said[file].update(re.findall(r'\w+', names))
+    for file in FILES:
+        leaves_out = {'namespace'} if file.name == 'fleet.launch.py' else set()  # a robot's own
+        assert said[file.name] == declared(file) - leaves_out, file.name
 
 
 def test_the_view_shows_topics_that_the_nodes_have_by_names_that_a_namespace_can_move():
