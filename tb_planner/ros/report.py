@@ -63,11 +63,10 @@ def summary(onlooker: Onlooker, time_s: float, options: argparse.Namespace) -> s
     way = f'{drive.driven_m:.1f} m driven'
     if drive.shortest_m:
         way += f', {drive.driven_m / drive.shortest_m:.2f} times the shortest way at first, {drive.shortest_m:.1f} m'
-    factor = options.real_time_factor
     ticks = ', '.join(f'{name} {number(facts, f"tick_{name}_ms"):.2f}' for name in ('p50', 'p99', 'max'))
     lines = {
         'way': way,
-        'time': f'{time_s:.1f} s' + (f', {time_s * factor:.1f} s to the robot' if factor != 1 else ''),
+        'time': f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
         'ticks': f'{number(facts, "ticks"):.0f} of {ticks} ms; {number(facts, "overruns"):.0f} overruns, '
         f'{number(facts, "missed_ticks"):.0f} missed',
         'restarts': restarts(drive),

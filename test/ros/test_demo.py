@@ -55,7 +55,7 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(pictur
     assert re.search(UNDER_WAY, said)
     assert re.search(r'Arrived at .* with no collision', said)
     assert re.search(r'way +\d+\.\d m driven, \d\.\d\d times the shortest way at first, \d+\.\d m', said)
-    assert re.search(r'time +\d+\.\d s', said)
+    assert re.search(r'time +\d+\.\d s at 3 times real time', said)
     assert re.search(r'ticks +\d+ of p50 \d+\.\d+, p99 \d+\.\d+, max \d+\.\d+ ms; \d+ overruns', said)
     assert re.search(r'restarts +[1-9]\d* \(.*\d blocked', said)
     assert re.search(r'collisions +0', said)
