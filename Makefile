@@ -30,7 +30,8 @@ format: $(VENV)/installed  ## put the code into shape
 	$(BIN)/ruff format
 
 clean:  ## remove all that was made here
-	rm -rf $(VENV) build install log *.egg-info .*_cache .hypothesis tb_planner/*.so tb_planner/*.c demo.png
+	rm -rf $(VENV) build install log *.egg-info .*_cache .hypothesis demo.png
+	find tb_planner -name '*.so' -delete -o -name '*.c' -delete
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/pip:
