@@ -5,7 +5,7 @@ Nothing of ROS is replaced: where rclpy is not installed, all of them are skippe
 
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 if importlib.util.find_spec('rclpy'):
     from peer import Peer
     from processes import Nodes
+    from scenes import Scene, World, check_ends
 
     from tb_planner.ros.processes import Domain
 else:
@@ -58,3 +59,14 @@ def peer(ros_environment: dict[str, str]) -> Iterator['Peer']:
     one = Peer()
     yield one
     one.close()
+
+
+@pytest.fixture
+def make_scene(nodes: 'Nodes', peer: 'Peer', tmp_path: Path) -> Iterator[Callable[..., 'Scene']]:
+    """Makes scenes: a robot in a world and its planner. In the end their nodes end as they should."""
+
+    def make(world: 'World', namespace: str = '') -> 'Scene':
+        return Scene(nodes, peer, tmp_path, world, namespace=namespace)
+
+    yield make
+    check_ends(nodes)

@@ -1,0 +1,77 @@
+"""Maps that grow and shift as SLAM's do, by parts of a cell and with another resolution, from a publisher of our own.
+
+The robot drives along a straight gallery: it neither stops nor turns back, whatever its map does.
+"""
+
+import numpy as np
+import pytest
+from scenes import DRIVE_LIMIT_S, World
+from surroundings import map_message
+
+GALLERY = World("""
+    ################
+    #..#...#..#....#
+    #..............#
+    #a............b#
+    #..............#
+    #....#...#..#..#
+    ################
+""")
+WIDTH_M, HEIGHT_M = 16 * 0.8, 7 * 0.8
+STEP_M = 0.4
+"""The map is another after each such part of the way."""
+
+
+def map_of_part(left, bottom, right, top, resolution_m):
+    """The gallery between these places in metres, as a map whose cells are occupied if they touch a wall."""
+    columns, rows = (
+        np.arange(low, high - resolution_m / 2, resolution_m) for low, high in ((left, right), (bottom, top))
+    )
+    cells = np.zeros((len(rows), len(columns)), bool)
+    for part_y in (0.0, 0.5, 1.0):
+        for part_x in (0.0, 0.5, 1.0):
+            x, y = columns + part_x * resolution_m, rows + part_y * resolution_m
+            inside = (x >= 0) & (x < WIDTH_M) & ((y >= 0) & (y < HEIGHT_M))[:, None]
+            at = GALLERY.cells[np.clip((y / 0.1).astype(int), 0, 55)[:, None], np.clip((x / 0.1).astype(int), 0, 127)]
+            cells |= ~inside | at
+    return map_message(np.where(cells, 100, 0), resolution=resolution_m, x=float(left), y=float(bottom))
+
+
+def shifted(random, _):
+    """By any part of a cell, the same size."""
+    x, y = random.uniform(-0.1, 0.1, 2)
+    return map_of_part(x, y, WIDTH_M + x, HEIGHT_M + y, 0.1)
+
+
+def grown(random, number):
+    """On all sides, by whole cells and parts of them."""
+    margin = 0.137 * number
+    return map_of_part(-margin, -margin, WIDTH_M + margin, HEIGHT_M + 2 * margin, 0.1)
+
+
+def refined(random, number):
+    """Another resolution each time, and another origin."""
+    x, y = random.uniform(-0.1, 0.1, 2)
+    return map_of_part(x, y, WIDTH_M + x, HEIGHT_M + y, (0.1, 0.07, 0.05, 0.083)[number % 4])
+
+
+@pytest.mark.parametrize(('moved', 'algorithm'), [(shifted, 'tb_wa_star'), (grown, 'tba_star'), (refined, 'tb_gbfs')])
+def test_robot_neither_stops_nor_turns_back_when_its_map_is(make_scene, moved, algorithm):
+    random = np.random.default_rng(5)
+    scene = make_scene(GALLERY)
+    maps = scene.become_map_publisher()
+    scene.start_planner(algorithm=algorithm, waypoint_distance_m=1.5, expansions_per_tick=8)
+    scene.start_simulator(remaps={'map': 'true_map'}, real_time_factor=1.5)
+    maps.publish(moved(random, 0))
+    scene.give_goal('b')
+    scene.wait_until_it_drives()
+    number = 0
+    while scene.distance_to('b') > 1.5:
+        number += 1
+        maps.publish(moved(random, number))
+        wanted = scene.distance_to('b') - STEP_M
+        scene.peer.wait_until(lambda to=wanted: scene.distance_to('b') < to, 'it goes on', DRIVE_LIMIT_S)
+    scene.wait_for_arrival('b')
+    assert int(scene.facts['restarts_map_moved']) >= number - 2, 'all of them but the last were taken in on the way'
+    assert [status.data for status in scene.statuses][-2:] == ['NAVIGATING', 'ARRIVED']
+    scene.check_that_it_went_straight_on('b')
