@@ -34,10 +34,14 @@ class PlannerParameters:
         choices=('', *(rule for rule in RESTARTS if rule != 'lazy_as_printed')),
     )
     min_improvement: float = parameter(
-        0.05, 'how much shorter, as a fraction, a way must become to start over for it', low=0, high=0.99
+        0.05, 'by what fraction a way must become shorter, or dearer, to start over for it', low=0, high=0.99
     )
     full_replan_period_s: float = parameter(
-        0.0, 'a clean search this often, whatever the map does; 0 is never', unit='s', low=0, high=3600
+        0.0,
+        'after so long a search on a map that has changed since starts over; 0 is never',
+        unit='s',
+        low=0,
+        high=3600,
     )
 
     # time
