@@ -178,6 +178,7 @@ def main(args: list[str] | None = None) -> int:
     told_to_end = signals.init(args)
     try:
         node = PlannerNode()
+        gc.freeze()  # what is there by now stays; to look through it for garbage again and again takes 10 ms of a tick
         try:
             if node.chosen.autostart_node and node.trigger_configure() == TransitionCallbackReturn.SUCCESS:
                 node.trigger_activate()
