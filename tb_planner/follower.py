@@ -23,7 +23,8 @@ LEAST_TOLERANCE = 1.5  # a robot anywhere in its cell is up to 0.71 from the cen
 LEAST_DISTANCE = 2.0  # beyond the next centre, or the robot would creep up to it and never pass it
 NOISE = 1.5  # a pose in an obstacle is taken for noise if so near to a good one
 MARGIN = 0.5  # a waypoint farther on must be in sight from so far beside the robot, too
-NEAR = 1.0  # robots stop short of a waypoint: one so near gives way to any other in sight
+NEAR = 0.4  # of waypoint_distance: robots stop short of a waypoint, so one so near gives way to any other in sight,
+# and costs do not keep the waypoint nearer
 ANY_COST = 65535
 CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
 
@@ -54,6 +55,7 @@ class Follower:
                 raise ValueError(f'{name} is {value}; it is a number of cells, >= 0')
         self._distance = max(float(waypoint_distance), LEAST_DISTANCE)
         self._tolerance = max(float(deviation_tolerance), LEAST_TOLERANCE)
+        self._near = max(NEAR * self._distance, 1.0)
         self._corner_cutting = corner_cutting
         self.forget()
 
@@ -93,7 +95,8 @@ class Follower:
         self, terrain: NDArray[np.uint16], route: NDArray[np.int32], position: Point, end: Point | None = None
     ) -> Aim:
         """The farthest point up to waypoint_distance ahead that is in clear sight, through no cell dearer than the
-        route there. Going straight to it never leaves the route by more than a third of the tolerance.
+        route there; what is near is not left out for its cost. Going straight to it never leaves the route by more
+        than a third of the tolerance.
 
         It goes farther only if it is in sight from the robot and from the route beside it, and back only if it is no
         longer in sight or the route has changed. `end` is the exact point that stands for the route's last cell. In an
@@ -200,14 +203,15 @@ class Follower:
             return -1
 
         ways = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
-        dearest[ways <= LEAST_DISTANCE] = ANY_COST  # a diagonal step touches cells that are not the route's
+        dearest[ways <= max(self._near, LEAST_DISTANCE)] = (
+            ANY_COST  # a diagonal step touches cells that are not the route's
+        )
         share = self._tolerance / 3  # the rest is for noise and drift
         is_near = math.dist(position, foot.point) <= share  # else it has to come nearer first
         reach = self._distance if is_near else min(self._distance, self._tolerance)
         fit = np.flatnonzero(_keep_to_route(points - foot.point, share) & (ways <= max(reach, ways[0])))
         if kept >= 0 and not (
-            math.dist(position, points[kept]) >= NEAR
-            and ways[kept] <= self._distance + self._tolerance
+            ways[kept] <= self._distance + self._tolerance
             and clear(terrain, *position, *points[kept], 2 * int(dearest[kept]))
         ):
             kept = -1
@@ -215,9 +219,13 @@ class Follower:
         beside = [(x - MARGIN, y), (x + MARGIN, y), (x, y - MARGIN), (x, y + MARGIN)]
         places = [position, foot.point, *(place for place in beside if _is_free(terrain, place))]
         farther = farthest_from(places, fit[fit > kept])
-        if farther >= 0 and math.dist(position, points[farther]) >= NEAR:
+        if farther >= 0 and math.dist(position, points[farther]) > self._near:
             return farther
-        return kept if kept >= 0 else farthest_from([position], fit)
+        if kept >= 0 and math.dist(position, points[kept]) > self._near:
+            return kept
+        if kept >= 0:
+            return max(farthest_from([position, foot.point], fit[fit > kept]), kept)
+        return farthest_from([position], fit)
 
 
 class _Here(NamedTuple):

@@ -330,11 +330,16 @@ class Navigator:
         return NavigationStatus.NAVIGATING, end if aim.at_end else _waypoint(geometry, aim), message
 
     def _has_arrived(self, on: MapUpdate, goal: Pose2, pose: Pose2, target: Cell) -> bool:
+        """Within the tolerance of the goal; of a cell that stands in for it half of that has to do, since it is up to
+        the whole away from the goal. The robot has to see it: it may be behind a wall."""
+        end, tolerance_m = _end(on.geometry, goal, target), self._settings.goal_tolerance_m
         if target != _cell(on.geometry, goal):
-            return target == _cell(on.geometry, pose)
-        if math.dist((pose.x_m, pose.y_m), (goal.x_m, goal.y_m)) > self._settings.goal_tolerance_m:
+            if target == _cell(on.geometry, pose):
+                return True
+            tolerance_m /= 2
+        if math.dist((pose.x_m, pose.y_m), (end.x_m, end.y_m)) > tolerance_m:
             return False
-        here, there = (on.geometry.to_grid(p.x_m, p.y_m) for p in (pose, goal))
+        here, there = (on.geometry.to_grid(p.x_m, p.y_m) for p in (pose, end))
         return clear(on.grid.terrain, *here, *there)
 
     def _old_waypoint(self, pose: Pose2) -> Pose2:

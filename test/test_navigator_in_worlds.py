@@ -2,6 +2,7 @@
 
 import math
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from tb_planner import ALGORITHMS, tb_wa_star
 from tb_planner.costmap import CostRules
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap
+from tb_planner.maps import read_map
 from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings
 from tb_planner.restart import Reason
 from tb_planner.simulation import Obstacle, RandomChange, Simulation
 from tb_planner.simulation import Settings as SimulationSettings
 
 S = NavigationStatus
+OFFICE = Path(__file__).parents[1] / 'maps' / 'office.yaml'
 CELL_M = 0.05
 TICK_STEPS = 2  # of 0.025 s
 
@@ -177,3 +180,35 @@ def test_a_corridor_that_closes_and_opens_again_is_waited_for():
     world.run()
     assert S.NO_PATH in world.statuses
     assert Reason.NO_PATH in world.restarts
+
+
+@pytest.mark.parametrize('stops_at_m', [0.02, 0.05, 0.1])
+def test_a_robot_that_stops_short_of_its_waypoints_arrives_all_the_same(stops_at_m):
+    """In the office, where the way is dear along the walls, from and to places drawn at random."""
+    office = read_map(OFFICE)
+    rng = np.random.default_rng(1)
+    for _ in range(12):
+        live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5), k=100_000))
+        live_map.full(office.occupancy, office.geometry)
+        update = live_map.latest()
+        places = np.argwhere(~update.grid.blocked)
+        pose, goal = (
+            Pose2(*office.geometry.centre_of((int(x), int(y)))) for y, x in places[rng.integers(len(places), size=2)]
+        )
+        navigator.new_goal(goal)
+        for _ in range(6000):
+            tick = navigator.tick(update, pose)
+            update = None
+            if tick.status in (S.ARRIVED, S.NO_PATH):
+                break
+            pose = stepped(pose, tick.waypoint, stops_at_m)
+        assert tick.status in (S.ARRIVED, S.NO_PATH), f'from {pose} towards {goal}'
+
+
+def stepped(pose, waypoint, stops_at_m, step_m=0.025):
+    """Straight on, unless the waypoint is so near that the robot stops."""
+    left_m = math.dist((pose.x_m, pose.y_m), (waypoint.x_m, waypoint.y_m))
+    if left_m <= stops_at_m:
+        return pose
+    share = min(step_m / left_m, 1.0)
+    return Pose2(pose.x_m + share * (waypoint.x_m - pose.x_m), pose.y_m + share * (waypoint.y_m - pose.y_m), 0.0)
