@@ -112,14 +112,20 @@ class SimulatorNode(Node):
 
     def _make_subscriptions(self) -> None:
         hear = self.create_subscription
-        if self.chosen.follow_waypoint:
+        if self.chosen.follow_waypoint or self.chosen.give_goal:
             hear(PoseStamped, 'waypoint', self._posed('waypoint', self._take_waypoint), _NEWEST)
-        elif self.chosen.enable_stamped_cmd_vel:
-            hear(TwistStamped, 'cmd_vel', lambda message: self._take_command(message.twist), _QUEUED)
-        else:
-            hear(Twist, 'cmd_vel', self._take_command, _QUEUED)
+        if not self.chosen.follow_waypoint:
+            self._hear_commands()
         hear(PoseWithCovarianceStamped, 'initialpose', self._posed('initialpose', self._take_place), _QUEUED)
         hear(PoseStamped, 'goal_pose', self._posed('goal_pose', self.simulation.set_goal), _NEWEST)
+
+    def _hear_commands(self) -> None:
+        if self.chosen.enable_stamped_cmd_vel:
+            self.create_subscription(
+                TwistStamped, 'cmd_vel', lambda message: self._take_command(message.twist), _QUEUED
+            )
+        else:
+            self.create_subscription(Twist, 'cmd_vel', self._take_command, _QUEUED)
 
     def _optional(self, module: str, name: str, consequence: str) -> Any:
         """A message type that may not be installed."""
@@ -152,7 +158,7 @@ class SimulatorNode(Node):
             self._step()
         if behind > most:
             lag_s = (behind - most) / steps_a_second
-            self.problems.warn('lag', f'the simulation is {lag_s:.2f} s late; simulated time waits for it')
+            self.problems.warn('lag', f'the simulation is {lag_s:.2f} s late; simulated time waits for it', same='late')
             self._anchor()
 
     def _step(self) -> None:
@@ -247,7 +253,8 @@ class SimulatorNode(Node):
 
     def _take_waypoint(self, waypoint: Pose2) -> None:
         self._goal_heeded = True
-        self.simulation.drive_to(waypoint)
+        if self.chosen.follow_waypoint:
+            self.simulation.drive_to(waypoint)
 
     def _take_command(self, twist: Twist) -> None:
         try:

@@ -353,8 +353,9 @@ def test_poses_are_as_noisy_as_asked_and_odometry_is_not(simulator, peer):
     assert all(place_of(message) == pytest.approx((0.0, 0.0)) for message in odom)
 
 
-def test_the_goal_is_given_to_who_listens_until_it_is_heeded(simulator, peer):
-    simulator(give_goal=True, random_goal=True, seed=3)
+@pytest.mark.parametrize('follow_waypoint', [True, False])
+def test_the_goal_is_given_to_who_listens_until_it_is_heeded(simulator, peer, follow_waypoint):
+    simulator(give_goal=True, random_goal=True, seed=3, follow_waypoint=follow_waypoint)
     goals = peer.hear('goal_pose', PoseStamped)
     peer.wait_until(lambda: len(goals) >= 2, 'the goal, and again')
     x, y = place_of(goals.last)
