@@ -20,10 +20,10 @@ MADE_HERE = shutil.ignore_patterns(
 )
 COLCON = Path(sysconfig.get_path('scripts'), 'colcon')
 
-MODULES = sorted(path.stem for path in (ROOT / 'tb_planner').glob('*.pxd'))
+MODULES = sorted('.'.join(path.relative_to(ROOT).with_suffix('').parts) for path in ROOT.glob('tb_planner/**/*.pxd'))
 WHICH_KERNEL = (  # one answer for all compiled modules, if they agree
-    f'from tb_planner import {", ".join(MODULES)}; '
-    f'print(*{{module.COMPILED for module in [{", ".join(MODULES)}]}}, kernel.__file__)'
+    'from importlib import import_module; from tb_planner import kernel; '
+    f'print(*{{import_module(name).COMPILED for name in {MODULES}}}, kernel.__file__)'
 )
 SOLVE = """
 import numpy as np
@@ -93,7 +93,7 @@ def imported_packages(folder):
 
 @pytest.mark.parametrize('name', MODULES)
 def test_module_is_compiled(name):
-    module = importlib.import_module(f'tb_planner.{name}')
+    module = importlib.import_module(name)
     assert module.COMPILED, f'{module.__file__} is not compiled: make build says why'
 
 
@@ -142,12 +142,14 @@ def test_without_cython_the_package_stays_plain_says_so_and_plans(source, worksp
 
 
 def test_a_kernel_that_does_not_compile_leaves_no_old_library_in_its_place(source):
-    library = source / 'tb_planner' / f'kernel{sysconfig.get_config_var("EXT_SUFFIX")}'
-    library.touch()
-    os.utime(library, (0, 0))
+    suffix = sysconfig.get_config_var('EXT_SUFFIX')
+    libraries = [source / f'{name.replace(".", "/")}{suffix}' for name in MODULES]
+    for library in libraries:
+        library.touch()
+        os.utime(library, (0, 0))
     said = run([sys.executable, 'setup.py', 'build_ext', '--inplace'], source, CC=shutil.which('false'))
     assert 'THE KERNEL IS NOT COMPILED' in said
-    assert not library.exists()
+    assert [library for library in libraries if library.exists()] == []
 
 
 def test_package_xml_names_everything_that_the_nodes_and_launch_files_import():
