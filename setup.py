@@ -15,7 +15,7 @@ from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 NAME = 'tb_planner'
-COMPILED = ['baselines.d_star_lite', 'distance', 'kernel', 'sight']  # the modules that Cython compiles
+COMPILED = ['baselines.d_star_lite', 'baselines.local_search', 'distance', 'kernel', 'sight']  # what Cython compiles
 OLDEST_CYTHON = (3, 0, 8)
 
 # gcc's own limits would leave some of the kernel's small functions as calls;

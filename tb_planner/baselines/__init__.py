@@ -5,6 +5,14 @@ from collections.abc import Callable
 from tb_planner.baselines.a_star import AStar, a_star, adaptive_a_star, late_a_star, repeated_a_star
 from tb_planner.baselines.agent import Baseline
 from tb_planner.baselines.d_star_lite_agent import DStarLite
+from tb_planner.baselines.real_time import (
+    RealTimeAgent,
+    da_rtaa_star,
+    lrta_star,
+    lss_lrta_star,
+    p_lrta_star,
+    rtaa_star,
+)
 
 BASELINES: dict[str, Callable[..., Baseline]] = {
     'late_a_star': late_a_star,
@@ -12,6 +20,11 @@ BASELINES: dict[str, Callable[..., Baseline]] = {
     'repeated_a_star': repeated_a_star,
     'adaptive_a_star': adaptive_a_star,
     'd_star_lite': DStarLite,
+    'lrta_star': lrta_star,
+    'lss_lrta_star': lss_lrta_star,
+    'p_lrta_star': p_lrta_star,
+    'rtaa_star': rtaa_star,
+    'da_rtaa_star': da_rtaa_star,
 }
 """Name -> factory(grid, start, goal, k), with options of its own as keywords."""
 
@@ -20,8 +33,14 @@ __all__ = [
     'AStar',
     'Baseline',
     'DStarLite',
+    'RealTimeAgent',
     'a_star',
     'adaptive_a_star',
+    'da_rtaa_star',
     'late_a_star',
+    'lrta_star',
+    'lss_lrta_star',
+    'p_lrta_star',
     'repeated_a_star',
+    'rtaa_star',
 ]
