@@ -25,6 +25,7 @@ NOISE = 1.5  # a pose in an obstacle is taken for noise if so near to a good one
 MARGIN = 0.5  # a waypoint farther on must be in sight from so far beside the robot, too
 NEAR = 0.4  # of waypoint_distance: robots stop short of a waypoint, so one so near gives way to any other in sight,
 # and costs do not keep the waypoint nearer
+SHORT = 0.1  # of waypoint_distance: so near to a waypoint robots may stop
 ANY_COST = 65535
 CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
 
@@ -56,6 +57,7 @@ class Follower:
         self._distance = max(float(waypoint_distance), LEAST_DISTANCE)
         self._tolerance = max(float(deviation_tolerance), LEAST_TOLERANCE)
         self._near = max(NEAR * self._distance, 1.0)
+        self._short = SHORT * self._distance
         self._corner_cutting = corner_cutting
         self.forget()
 
@@ -100,7 +102,8 @@ class Follower:
 
         It goes farther only if it is in sight from the robot and from the route beside it, and back only if it is no
         longer in sight or the route has changed. `end` is the exact point that stands for the route's last cell. In an
-        obstacle the aim is the nearest free cell. With nothing in sight it is the robot's own position."""
+        obstacle the aim is the nearest free cell. With nothing in sight it is the robot's own position. Where robots
+        would stop short of the only point in sight, it is a place beyond that, if that is clear."""
         line = self._line(route, end)
         here = self._here(terrain, line, position)
         foot = None if here is None or here.stuck or self._in_doubt else self._foot(terrain, line, here.point)
@@ -112,7 +115,21 @@ class Follower:
         x, y = foot.point if chosen is None else line.point(chosen)
         self._waypoint = None if chosen is None else line.cell(chosen)
         at_end = end is not None and line.whole and index == chosen == len(line.cells) - 1
+        if not at_end:
+            x, y = self._beyond(terrain, here.point, (x, y))
         return Aim(x, y, line.heading(index, position), at_end, max(index - line.start, 0))
+
+    def _beyond(self, terrain: NDArray[np.uint16], position: Point, point: Point) -> Point:
+        """The point; if it is so near that a robot might stop before it, a clear place straight on from there."""
+        away = math.dist(position, point)
+        if not 0.0 < away <= self._short:
+            return point
+        for farther in (1.0, 0.5, 0.25):
+            share = 1.0 + farther * min(self._short, self._tolerance / 3) / away
+            x, y = (a + share * (b - a) for a, b in zip(position, point, strict=True))
+            if clear(terrain, *position, x, y):
+                return x, y
+        return point
 
     def _line(self, route: NDArray[np.int32], end: Point | None) -> _Line:
         """The trail, if it leads to where the route begins, and the route within the window."""

@@ -556,6 +556,23 @@ def test_with_nothing_ahead_in_sight_the_robot_stays():
     assert (aim.x, aim.y, aim.at_end, aim.index) == (4.5, 4.5, False, 0)
 
 
+@pytest.mark.parametrize('stops_short', [0.0, 0.5, 1.0])
+def test_a_robot_beside_a_corner_is_led_past_the_only_point_in_sight_where_it_would_stop_before_it(stops_short):
+    blocked = np.zeros((20, 20), bool)
+    blocked[8:, :10] = True
+    terrain = Grid(blocked).terrain
+    route = np.array([(10, y) for y in range(7, 20)], np.int32)
+    robot = Robot(9.91, 7.9, stops_short=stops_short)
+    follower = new_follower()
+    for _ in range(60):
+        passed = follower.passed(terrain, route, robot.position)
+        route = route[passed:]
+        aim = follower.aim(terrain, route, robot.position)
+        assert sees(terrain, robot.position, (aim.x, aim.y))
+        robot.drive(terrain, aim.x, aim.y)
+    assert robot.y > 18
+
+
 def test_a_tolerance_below_the_size_of_a_cell_is_no_cause_for_restarts():
     follower = Follower(waypoint_distance=0.0, deviation_tolerance=0.0)
     terrain, route = Grid(np.zeros((9, 60), bool)).terrain, straight(2, 20, 4)
