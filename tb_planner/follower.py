@@ -103,12 +103,14 @@ class Follower:
         It goes farther only if it is in sight from the robot and from the route beside it, and back only if it is no
         longer in sight or the route has changed. `end` is the exact point that stands for the route's last cell. In an
         obstacle the aim is the nearest free cell. With nothing in sight it is the robot's own position. Where robots
-        would stop short of the only point in sight, it is a place beyond that, if that is clear."""
+        would stop short of it, it is a place beyond, if that is clear."""
         line = self._line(route, end)
         here = self._here(terrain, line, position)
         foot = None if here is None or here.stuck or self._in_doubt else self._foot(terrain, line, here.point)
         if here is None or foot is None:
-            x, y = position if here is None or not here.stuck else here.point
+            x, y = position
+            if here is not None and here.stuck:
+                x, y = self._beyond(terrain, position, here.point)
             return Aim(x, y, line.heading(line.start, position), False, 0)
         chosen = self._choose(terrain, line, foot, here.point)
         index = foot.at if chosen is None else chosen
@@ -127,7 +129,7 @@ class Follower:
         for farther in (1.0, 0.5, 0.25):
             share = 1.0 + farther * min(self._short, self._tolerance / 3) / away
             x, y = (a + share * (b - a) for a, b in zip(position, point, strict=True))
-            if clear(terrain, *position, x, y):
+            if clear(terrain, *point, x, y):
                 return x, y
         return point
 

@@ -516,11 +516,22 @@ def test_a_robot_in_an_obstacle_is_led_to_the_nearest_free_cell():
     assert (aim.x, aim.y) == (4.5, 5.5)
 
 
+def test_a_robot_in_an_obstacle_that_stops_short_of_its_waypoints_gets_out():
+    blocked = np.zeros((20, 20), bool)
+    blocked[:, :10] = True
+    terrain = Grid(blocked).terrain
+    x = 9.8
+    for _ in range(10):
+        aim = new_follower().aim(terrain, straight(10, 15, 4), (x, 4.4))
+        x += 0.2 if math.dist((x, 4.4), (aim.x, aim.y)) > DISTANCE / 10 else 0.0
+    assert is_free(terrain, (x, 4.4))
+
+
 def test_an_obstacle_around_robot_and_route_leads_to_where_the_route_begins():
     blocked = np.ones((20, 30), bool)
     blocked[10:13] = False
     terrain, route = Grid(blocked).terrain, straight(4, 25, 11)
-    aim = new_follower().aim(terrain, route[:1], (4.5, 9.5))
+    aim = new_follower().aim(terrain, route[:1], (4.5, 9.4))
     assert (aim.x, aim.y) == (4.5, 10.5)
     lonely = np.ones((20, 30), bool)
     lonely[11, 4:] = False
