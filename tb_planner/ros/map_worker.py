@@ -84,6 +84,7 @@ class MapWorker:
         with self._changed:
             self._stopping = True
             self._changed.notify()
+        self.source.live_map.latest()  # it may be waiting for somebody to fetch that
         if self._thread.ident is not None:
             self._thread.join(STOP_S)
 
@@ -101,7 +102,7 @@ class MapWorker:
             self._problems.error('map_updates', text)
 
     def change(self, parameters: PlannerParameters) -> None:
-        """Costs follow other rules from now on."""
+        """Costs, and the ticks that it waits for, follow other parameters from now on."""
         with self._changed:
             self._waiting.parameters = parameters
             self._changed.notify()
@@ -113,7 +114,8 @@ class MapWorker:
             except Exception:  # the thread goes on: the next map may be a better one
                 self._problems.error('map', f'map not taken in, the last one stays: {traceback.format_exc()}')
             # however fast messages come, every tick finds what there is; what comes meanwhile is taken in at once
-            self.source.live_map.wait_until_fetched(TICKS_TO_WAIT * self._parameters.period_s)
+            if not self._stopping:
+                self.source.live_map.wait_until_fetched(TICKS_TO_WAIT * self._parameters.period_s)
 
     def _next(self) -> _Waiting | None:
         with self._changed:
@@ -123,17 +125,25 @@ class MapWorker:
 
     def _take_in(self, work: _Waiting) -> None:
         if work.parameters is not None:
-            self._parameters = work.parameters
-            self.source.live_map.set_rules(work.parameters.cost_rules)
+            self._take_rules(work.parameters)
         for patch in self._after_newest_map(work.messages):
             self._take_patch(patch)
 
+    def _take_rules(self, parameters: PlannerParameters) -> None:
+        self._parameters = parameters
+        try:
+            self.source.live_map.set_rules(parameters.cost_rules)
+        except (ValueError, MemoryError) as error:
+            self._problems.error('parameters', f'{error or "no memory for other costs"}; the costs stay as they were')
+
     def _after_newest_map(self, messages: list[_Message]) -> list[_Message]:
         """Takes in the newest good map. Updates before it are in it already; if there is none, all of them count."""
+        first = 0
         for i in reversed(range(len(messages))):
             if messages[i].is_map and self._take_map(messages[i]):
-                return messages[i + 1 :]
-        return [message for message in messages if not message.is_map]
+                first = i + 1
+                break
+        return [message for message in messages[first:] if not message.is_map]
 
     def _take_map(self, message: _Message) -> bool:
         try:

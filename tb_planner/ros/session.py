@@ -83,15 +83,15 @@ class Session:
         old, self._parameters = self._parameters, parameters
         self._ticker.change(parameters)
         self._poses.change(parameters)
-        if old.cost_rules(1.0) != parameters.cost_rules(1.0):
-            self._worker.change(parameters)
+        self._worker.change(parameters)
         if old.tick_frequency != parameters.tick_frequency:
             self._times.period_s = parameters.period_s
             self._start_timer()
 
     def change_clock(self) -> None:
-        """use_sim_time has been set to something else."""
+        """use_sim_time has been set to something else: times by the one clock tell nothing by the other."""
         self._start_timer()
+        self._forget_times()
 
     def refuse(self, parameters: PlannerParameters) -> str:
         """What the present map has against these parameters."""
@@ -168,6 +168,9 @@ class Session:
         return self._clock.now().nanoseconds * 1e-9
 
     def _clock_jumped(self, _: TimeJump) -> None:
+        self._forget_times()
+
+    def _forget_times(self) -> None:
         self._times.clock_jumped()
         self._poses.clock_jumped()
         self._ticker.clock_jumped()

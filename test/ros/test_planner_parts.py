@@ -249,6 +249,7 @@ def test_a_bad_map_takes_nothing_with_it_that_waits(worker):
     worker.start()
     assert wait_for(lambda: worker.maps == 3)
     assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True, True]]
+    assert (worker._problems.counts['map'], worker._problems.counts['map_updates']) == (1, 0)
 
 
 def test_of_more_updates_than_can_wait_the_oldest_are_lost_with_an_error(worker):
@@ -306,6 +307,34 @@ def test_other_rules_make_other_costs_of_the_same_map(worker):
     assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, False, True]]
     worker.change(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0, lethal_threshold=50))
     assert wait_for(lambda: worker.source.live_map.latest() is not None)
+
+
+def test_rules_that_the_map_has_no_room_for_take_no_message_with_them(worker):
+    unknown = np.full((1200, 1200), -1)
+    worker.start()
+    worker.put_map(as_bytes(unknown))
+    assert wait_for(lambda: worker.source.live_map.latest() is not None)
+    unknown[0, 0] = 100
+    with worker._changed:  # so that the worker finds both together
+        worker.change(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0, unknown_cost=4095.0))
+        worker.put_map(as_bytes(unknown))
+    assert wait_for(lambda: worker.maps == 2)
+    assert worker._problems.counts['parameters'] == 1
+    assert 'the mean cost of a cell is 4095.0' in worker._problems.last
+    update = worker.source.live_map.latest()
+    assert update.grid.blocked.sum() == 1
+    assert update.grid.costs[0, 1] == 1.0
+
+
+def test_stopping_does_not_wait_for_a_tick_that_never_comes():
+    worker = MapWorker(PlannerParameters(tick_frequency=0.1, search_time_s=0.01), Problems(Log()))
+    worker.start()
+    worker.put_map(as_bytes([[0, 0]]))
+    assert wait_for(lambda: worker.maps == 1)
+    stop = threading.Thread(target=worker.stop)
+    stop.start()
+    stop.join(5.0)  # two ticks are 20 s
+    assert not stop.is_alive()
 
 
 def test_stopping_ends_the_thread_even_if_it_has_never_begun():
