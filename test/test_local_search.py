@@ -118,6 +118,26 @@ class PlainLRTA(Plain):
         return closed, seen - set(closed)
 
 
+class PlainLRTAByTheLetter(PlainLRTA):
+    """Only h of the frontier counts, whatever was learned of states before it."""
+
+    def plan(self):
+        _, frontier = self.look_ahead()
+        g, queue, best = {}, [(0, self.s_current, self.s_current)], (math.inf, None)
+        while queue:
+            cost, s, first = heapq.heappop(queue)
+            if s in g:
+                continue
+            g[s] = cost
+            if s in frontier:
+                best = min(best, (cost + self.h(s), first))
+            else:
+                for t in self.terrain.succ(s):
+                    heapq.heappush(queue, (cost + self.c(s, t), t, t if s == self.s_current else first))
+        self.learned[self.s_current] = max(self.h(self.s_current), best[0])
+        return best[1]
+
+
 class PlainBestFirst(Plain):
     """A* for k expansions, and RTAA*'s rule."""
 
@@ -300,6 +320,25 @@ def test_moves_and_h_are_the_oracles_on_a_map_that_changes(name, problem, k, dat
         assert_same(agent, plain)
 
 
+@each_algorithm
+@pytest.mark.parametrize('k', [2, 9, 30])
+def test_moves_and_h_are_the_oracles_deep_in_a_depression(name, k):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        blocked = cup(18) | (rng.random((18, 18)) < 0.1 * seed)
+        blocked[9, 8] = blocked[8, 17] = False
+        if seed == 2:
+            blocked = np.where(blocked, np.inf, rng.choice((1, 1, 2), blocked.shape)).astype(np.float32)
+        agent = ALL[name](Grid(blocked), (8, 9), (17, 8), k)
+        plain = PLAIN[name](Terrain(blocked), (8, 9), (17, 8), k)
+        for _ in range(60):
+            if agent.status == Status.AT_GOAL:
+                break
+            plain.step()
+            agent.step()
+            assert_same(agent, plain)
+
+
 def test_the_source_as_plain_python_does_the_same(monkeypatch):
     uncompiled = load_plain('baselines/local_search')
     assert local_search.COMPILED
@@ -401,6 +440,23 @@ def test_the_goal_is_reached_on_known_and_on_unknown_terrain(name, k):
             world = Unknown(grid)
             run = move_to_goal(ALL[name](world.initial_grid(), (0, 0), goal, k), world, max_intervals=10**6)
             assert run.status == Status.AT_GOAL
+
+
+def test_lrta_by_the_letter_may_pace_for_ever_where_ours_arrives():
+    picture = ('...#..#', '.#.....', '.#..##.', '##....#', '..#..#.', '#..#...', '....#..')
+    blocked = np.array([[cell == '#' for cell in row] for row in picture])
+    goal = (len(picture[0]) - 1, len(picture) - 1)
+    letter = PlainLRTAByTheLetter(Terrain(blocked), (0, 0), goal, 1000, depth=2)
+    for _ in range(1000):
+        letter.step()
+    seen, learned = set(), dict(letter.learned)
+    for _ in range(1000):
+        letter.step()
+        seen.add(letter.s_current)
+    assert letter.learned == learned
+    assert goal not in seen
+    agent = lrta_star(Grid(blocked), (0, 0), goal, depth=2)
+    assert move_to_goal(agent, Static(Grid(blocked)), max_intervals=1000).status == Status.AT_GOAL
 
 
 @each_algorithm

@@ -68,7 +68,7 @@ cdef class Ring:
     cdef void insert(self, int s, long long f) noexcept nogil
     @cython.locals(b='int', after='int', before='int')
     cdef void remove(self, int s, long long f) noexcept nogil
-    @cython.locals(b='int', word='int', bits='unsigned long long', words='unsigned long long')
+    @cython.locals(b='int', word='int', words='unsigned long long')
     cdef long long lowest_f(self, long long f) noexcept nogil
 
 @cython.final

@@ -111,7 +111,8 @@ class Heap:
 
 
 class Ring:
-    """States by f, all within 4096 of the lowest one. Newest first, or, if ranked, by larger g and then newest."""
+    """States by f, all within 4096 - 64 of the lowest one, so that no word of the bitmap holds both ends. Newest first,
+    or, if ranked, by larger g and then newest."""
 
     def __init__(self, states, g, ranked):
         self.head, self.filled, self.top = zeros(RING, np.int32), zeros(RING // 64, np.uint64), 0
@@ -166,17 +167,11 @@ class Ring:
     def lowest_f(self, f):
         """The lowest f of a ring that is not empty; none is below the given one."""
         b = f & (RING - 1)
-        word = b >> 6
-        bits = 0
-        if self.top & bit(word):
-            bits = self.filled[word] & ~(bit(b) - 1)
-        if bits == 0:
-            words = self.top & ~(bit(word) | (bit(word) - 1))
-            if words == 0:
-                words = self.top
-            word = lowest(words)
-            bits = self.filled[word]
-        return f + (((word << 6) + lowest(bits) - b) & (RING - 1))
+        words = self.top & ~(bit(b >> 6) - 1)
+        if words == 0:
+            words = self.top
+        word = lowest(words)
+        return f + (((word << 6) + lowest(self.filled[word]) - b) & (RING - 1))
 
 
 class LocalSearch:
