@@ -24,6 +24,8 @@ from tb_planner.navigator import Pose2
 
 MAX_CELLS = 10**8
 """The largest map that is taken: 10,000 x 10,000 cells need some 3 GB."""
+MIN_RESOLUTION_M, MAX_RESOLUTION_M = 1e-4, 1e3
+"""Of a map: in cells of a millionth of a metre every distance would be millions of cells."""
 MAX_COORDINATE_M = 1e7
 """Positions farther from the origin are taken for nonsense: doubles would still tell millimetres there."""
 
@@ -77,7 +79,10 @@ def occupancy_from_cdr(data: bytes) -> Occupancy:
     resolution_m = float(str(np.float32(resolution)))
     if not (math.isfinite(resolution_m) and resolution_m > 0):
         raise BadMessage(f'map has a resolution of {resolution_m} m; it is finite and above 0')
-    _check_place('map origin', x, y, z)
+    if not MIN_RESOLUTION_M <= resolution_m <= MAX_RESOLUTION_M:
+        limits = f'{MIN_RESOLUTION_M:g} to {MAX_RESOLUTION_M:g} m'
+        raise BadMessage(f'map has a resolution of {resolution_m:g} m; {limits} are possible')
+    check_place('map origin', x, y, z)
     origin = (x, y, _planar_yaw('map origin', *orientation))
     values = reader.cells(width, height)
     return Occupancy(frame, stamp_ns, Geometry(width, height, resolution_m, origin), values)
@@ -96,7 +101,7 @@ def pose_from_message(message: Any, what: str = 'pose') -> StampedPose:
     """PoseStamped, PoseWithCovarianceStamped or Odometry. Of the orientation only the yaw counts."""
     pose = getattr(message.pose, 'pose', message.pose)
     x, y, z = pose.position.x, pose.position.y, pose.position.z
-    _check_place(what, x, y, z)
+    check_place(what, x, y, z)
     orientation = pose.orientation
     yaw = yaw_of(orientation.x, orientation.y, orientation.z, orientation.w, what)
     return StampedPose(message.header.frame_id, stamp_ns(message.header.stamp), Pose2(x, y, yaw))
@@ -104,6 +109,13 @@ def pose_from_message(message: Any, what: str = 'pose') -> StampedPose:
 
 def stamp_ns(stamp: Time) -> int:
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
+
+
+def check_place(what: str, *position: float) -> None:
+    """Raises BadMessage for a position that is none."""
+    if not all(abs(value) <= MAX_COORDINATE_M for value in position):  # also refuses nan
+        shown = ', '.join(f'{value:g}' for value in position)
+        raise BadMessage(f'{what} is at ({shown}); positions are finite, at most {MAX_COORDINATE_M:g} m')
 
 
 def yaw_of(x: float, y: float, z: float, w: float, what: str = 'orientation') -> float:
@@ -213,12 +225,6 @@ def _check_size(what: str, width: int, height: int) -> None:
         raise BadMessage(f'{what} of {width} x {height} cells is empty; it has at least 1 x 1')
     if width * height > MAX_CELLS:
         raise BadMessage(f'{what} of {width} x {height} cells is too large; at most {MAX_CELLS} are possible')
-
-
-def _check_place(what: str, *position: float) -> None:
-    if not all(abs(value) <= MAX_COORDINATE_M for value in position):  # also refuses nan
-        shown = ', '.join(f'{value:g}' for value in position)
-        raise BadMessage(f'{what} is at ({shown}); positions are finite, at most {MAX_COORDINATE_M:g} m')
 
 
 def _planar_yaw(what: str, x: float, y: float, z: float, w: float) -> float:

@@ -13,7 +13,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 
 from tb_planner.navigator import Pose2
-from tb_planner.ros.conversions import BadMessage, StampedPose, pose_from_message, stamp_ns, yaw_of
+from tb_planner.ros.conversions import BadMessage, StampedPose, check_place, pose_from_message, stamp_ns, yaw_of
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.problems import Problems
 
@@ -205,7 +205,6 @@ class TfPose:
 
 def _pose_of(transform: Any, what: str) -> Pose2:
     x, y = transform.translation.x, transform.translation.y
-    if not (math.isfinite(x) and math.isfinite(y)):
-        raise BadMessage(f'{what} is at ({x:g}, {y:g}); positions are finite')
+    check_place(what, x, y)
     turn = transform.rotation
     return Pose2(x, y, yaw_of(turn.x, turn.y, turn.z, turn.w, what))

@@ -89,6 +89,8 @@ def spoilt(**changes):
         ({'info__resolution': 0.0}, 'resolution of 0.0 m; it is finite and above 0'),
         ({'info__resolution': -0.05}, 'resolution of -0.05 m'),
         ({'info__resolution': math.nan}, 'resolution of nan m'),
+        ({'info__resolution': 1e-6}, 'resolution of 1e-06 m; 0.0001 to 1000 m are possible'),
+        ({'info__resolution': 2e3}, 'resolution of 2000 m'),
         ({'info__resolution': math.inf}, 'resolution of inf m'),
         ({'info__origin__position__x': math.nan}, r'map origin is at \(nan, 0, 0\)'),
         ({'info__origin__position__y': math.inf}, r'map origin is at \(0, inf, 0\)'),
