@@ -28,10 +28,9 @@ from tb_planner.simulation.robot import (
     way_until_contact,
 )
 from tb_planner.simulation.sensor import Known, Rays
-from tb_planner.simulation.terrain import Box, KeepClear, Obstacle, RandomChange, ScriptError, Terrain, read_script
+from tb_planner.simulation.terrain import KeepClear, Obstacle, RandomChange, ScriptError, Terrain, read_script
 
 __all__ = [
-    'Box',
     'Limits',
     'MapNews',
     'Motion',

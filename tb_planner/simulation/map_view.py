@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tb_planner.costmap import UNKNOWN
 from tb_planner.geometry import Geometry
+from tb_planner.grid import Box
 from tb_planner.simulation.sensor import Known
-from tb_planner.simulation.terrain import Box
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class MapView:
     def touch(self, box: Box | None) -> None:
         """These cells may have changed."""
         if box is not None:
-            self._changed = box.union(self._changed)
+            self._changed = box.around(self._changed)
 
     def news(self) -> MapNews | None:
         """What is new since the last call, or None."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.costmap import OCCUPIED, UNKNOWN
-from tb_planner.simulation.terrain import Box
+from tb_planner.grid import Box
 
 MAX_REACH = 1000
 """The farthest a sensor sees, in cells."""
@@ -104,7 +104,7 @@ class Known:
         if columns.size == 0:
             return None
         box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
-        self.extent = box.union(self.extent)
+        self.extent = box.around(self.extent)
         seen = truth[rows, columns]
         if np.array_equal(seen, self.occupancy[rows, columns]):
             return None

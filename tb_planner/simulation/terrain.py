@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tb_planner.costmap import OCCUPIED
 from tb_planner.geometry import Geometry
+from tb_planner.grid import Box
 
 MOST_OBSTACLES = 1000
 
@@ -23,25 +24,6 @@ _EARLY_S = 1e-9  # 3 * 0.1 s is not before 0.3 s, whatever floating point says
 
 class ScriptError(ValueError):
     """A file that cannot be read as a script of obstacles; the message names the file and what is wrong in it."""
-
-
-@dataclass(frozen=True)
-class Box:
-    """Cells with x0 <= x < x1 and y0 <= y < y1."""
-
-    x0: int
-    y0: int
-    x1: int
-    y1: int
-
-    @property
-    def slices(self) -> tuple[slice, slice]:
-        return slice(self.y0, self.y1), slice(self.x0, self.x1)
-
-    def union(self, other: Box | None) -> Box:
-        if other is None:
-            return self
-        return Box(min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,12 +173,12 @@ class Terrain:
             if due and not stands and not any(self._is_near(box, disc) for disc in clear):
                 self._standing.add(number)
                 self.occupancy[box.slices] = OCCUPIED
-                touched = box.union(touched)
+                touched = box.around(touched)
             elif stands and not due:
                 self._standing.remove(number)
                 self.occupancy[box.slices] = self._beneath[box.slices]
                 self._raise_standing()
-                touched = box.union(touched)
+                touched = box.around(touched)
         return touched
 
     def _change_at_random(self, time_s: float, clear: Sequence[KeepClear]) -> Box | None:
