@@ -51,7 +51,7 @@ class CannotRun(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Errand:
+class Journey:
     """Where the robot goes, on which map."""
 
     map_name: str
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     try:
         check_environment(options)
-        return run(options, errand(options))
+        return run(options, journey(options))
     except (CannotRun, NoFreeDomain, OSError, ValueError, picture.PictureError) as error:
         print(f'demo: {error}', file=sys.stderr)
         return BAD_INPUT
@@ -106,7 +106,7 @@ def check_environment(options: argparse.Namespace) -> None:
         raise CannotRun("there is no ROS 2 here: source one, or pip install '.[ros,plot]' as make demo does")
 
 
-def errand(options: argparse.Namespace) -> Errand:
+def journey(options: argparse.Namespace) -> Journey:
     """Start and goal as asked for; else the ones that belong to the map, or drawn at random."""
     known = options.map in GOALS
     map_ = read_map(shared_file('maps', f'{options.map}.yaml') if known else options.map)
@@ -117,45 +117,45 @@ def errand(options: argparse.Namespace) -> Errand:
         goal = GOALS[options.map]
     elif goal is None:
         goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2(*start), ROOM_M, options.seed))
-    return Errand(options.map, map_, (start[0], start[1]), (goal[0], goal[1]))
+    return Journey(options.map, map_, (start[0], start[1]), (goal[0], goal[1]))
 
 
-def run(options: argparse.Namespace, errand: Errand) -> int:
+def run(options: argparse.Namespace, journey: Journey) -> int:
     """Starts both nodes, gives the goal, looks on until the robot is there, and tells how it went."""
     from tb_planner.ros.onlooker import Onlooker
     from tb_planner.ros.planner_parameters import PlannerParameters
 
     defaults = PlannerParameters()
     options.weight = defaults.weight if options.weight is None else options.weight
-    rules = defaults.cost_rules(errand.map_.resolution_m)
-    drive = Drive(errand.map_, rules, errand.start, errand.goal)
+    rules = defaults.cost_rules(journey.map_.resolution_m)
+    drive = Drive(journey.map_, rules, journey.start, journey.goal)
     with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
         with Processes(Path(folder), environment) as processes:
-            start_nodes(processes, options, errand)
-            print(announcement(options, errand, domain), flush=True)
+            start_nodes(processes, options, journey)
+            print(announcement(options, journey, domain), flush=True)
             with closing(Onlooker(drive)) as onlooker:
                 watch = Watch(onlooker, processes, signals)
                 watch.wait_for_both()
                 onlooker.give_goal()
                 time_s = watch.drive(options.limit_s)
     print(summary(onlooker, time_s, options))
-    title = f'{Path(errand.map_name).stem}, {options.world} world, {algorithm(options)}'
+    title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
     drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
     print(f'  picture     {options.png}')
     return ARRIVED if onlooker.has_arrived and onlooker.collisions == 0 else NOT_ARRIVED
 
 
-def start_nodes(processes: Processes, options: argparse.Namespace, errand: Errand) -> None:
+def start_nodes(processes: Processes, options: argparse.Namespace, journey: Journey) -> None:
     world = {
         'map': options.map,
         'world': options.world,
-        'obstacles': errand.map_name if errand.map_name in GOALS and options.world == 'changing' else '',
+        'obstacles': journey.map_name if journey.map_name in GOALS and options.world == 'changing' else '',
         'change_rate': CHANGE_RATE,
         'change_size_m': CHANGE_SIZE_M,
         'seed': options.seed,
-        'start_x_m': errand.start[0],
-        'start_y_m': errand.start[1],
+        'start_x_m': journey.start[0],
+        'start_y_m': journey.start[1],
         'real_time_factor': options.real_time_factor,
     }
     search = {
@@ -218,10 +218,10 @@ class Watch:
         )
 
 
-def announcement(options: argparse.Namespace, errand: Errand, domain: Domain) -> str:
-    (x0, y0), (x1, y1) = errand.start, errand.goal
+def announcement(options: argparse.Namespace, journey: Journey, domain: Domain) -> str:
+    (x0, y0), (x1, y1) = journey.start, journey.goal
     return (
-        f'{errand.map_name}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
+        f'{journey.map_name}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
         f'{algorithm(options)}, {options.real_time_factor:g} times real time\n'
         f'To look on: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
     )
