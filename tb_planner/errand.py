@@ -99,7 +99,7 @@ class Errand:
         if self.held is None and len(self._ahead) > 1:
             self.held = HeldRoute.lay(self.geometry.to_world_array(self._ahead), self.geometry, self.planner.grid)
             self._holds += 1
-            self._held_follower.forget()
+            self._held_follower.take_over(self._follower.waypoint)
         return self.held
 
     # -------------------------------------------------------------------------------------------------- a tick
@@ -149,7 +149,7 @@ class Errand:
         ready = self.planner.route_reaches_goal or self.planner.status == Status.NO_PATH
         if not (ready or used_up):
             return
-        self._follower.forget()
+        self._follower.take_over(self._held_follower.waypoint)
         passed = self._follower.passed(self.planner.grid.terrain, self._ahead, position)
         if passed is not None or used_up:
             self._let_go()
@@ -162,7 +162,7 @@ class Errand:
         """Of what is held; the robot may be anywhere on the search's route, or off it."""
         self.held = None
         self._holds += 1
-        self._follower.forget()
+        self._follower.take_over(self._held_follower.waypoint)
 
     def _look_ahead(self) -> None:
         self._ahead = self.planner.route_cells(HELD_CELLS)

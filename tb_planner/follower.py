@@ -26,6 +26,7 @@ MARGIN = 0.5  # a waypoint farther on must be in sight from so far beside the ro
 NEAR = 0.4  # of waypoint_distance: robots stop short of a waypoint, so one so near gives way to any other in sight,
 # and costs do not keep the waypoint nearer
 SHORT = 0.1  # of waypoint_distance: so near to a waypoint robots may stop
+SAME_WAYPOINT = 1.5  # a route that has given way so little still leads to the waypoint
 ANY_COST = 65535
 CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
 
@@ -47,15 +48,28 @@ class Follower:
     """Keeps, from tick to tick, the last waypoint, the last good pose and the cells just passed.
 
     In a tick, passed() comes first; the route given to aim() begins where passed() said. Routes may be cut off after
-    `window` cells. corner_cutting: as the grid's; where the route cuts a corner, its step counts as sight.
+    `window` cells. start_tolerance: how far the cell may be by which a robot in an obstacle leaves it. corner_cutting:
+    as the grid's; where the route cuts a corner, its step counts as sight.
     """
 
-    def __init__(self, *, waypoint_distance: float, deviation_tolerance: float, corner_cutting: bool = False):
-        for name, value in (('waypoint_distance', waypoint_distance), ('deviation_tolerance', deviation_tolerance)):
+    def __init__(
+        self,
+        *,
+        waypoint_distance: float,
+        deviation_tolerance: float,
+        start_tolerance: float = 0.0,
+        corner_cutting: bool = False,
+    ):
+        for name, value in (
+            ('waypoint_distance', waypoint_distance),
+            ('deviation_tolerance', deviation_tolerance),
+            ('start_tolerance', start_tolerance),
+        ):
             if not 0 <= value < math.inf:
                 raise ValueError(f'{name} is {value}; it is a number of cells, >= 0')
         self._distance = max(float(waypoint_distance), LEAST_DISTANCE)
         self._tolerance = max(float(deviation_tolerance), LEAST_TOLERANCE)
+        self._way_out = math.ceil(max(self._distance + self._tolerance, start_tolerance))
         self._near = max(NEAR * self._distance, 1.0)
         self._short = SHORT * self._distance
         self._corner_cutting = corner_cutting
@@ -71,7 +85,17 @@ class Follower:
         self._trail = np.empty((0, 2), np.int32)
         self._good: Point | None = None
         self._in_doubt = False
-        self._waypoint: Cell | None = None
+        self._waypoint: Point | None = None
+
+    def take_over(self, waypoint: Point | None) -> None:
+        """Afresh, but towards the waypoint that was given before, as far as this follower's route goes there, too."""
+        self.forget()
+        self._waypoint = waypoint
+
+    @property
+    def waypoint(self) -> Point | None:
+        """The last one, if it was on the route."""
+        return self._waypoint
 
     def passed(self, terrain: NDArray[np.uint16], route: NDArray[np.int32], position: Point) -> int | None:
         """How many cells of the route the robot has put behind it, never less than before; None if it has left it.
@@ -115,7 +139,7 @@ class Follower:
         chosen = self._choose(terrain, line, foot, here.point)
         index = foot.at if chosen is None else chosen
         x, y = foot.point if chosen is None else line.point(chosen)
-        self._waypoint = None if chosen is None else line.cell(chosen)
+        self._waypoint = None if chosen is None else line.point(chosen)
         at_end = end is not None and line.whole and index == chosen == len(line.cells) - 1
         if not at_end:
             x, y = self._beyond(terrain, here.point, (x, y))
@@ -152,8 +176,8 @@ class Follower:
         good = self._last_good(position, NOISE)
         if good is not None and _is_free(terrain, good):
             return _Here(good, False)
-        reach = math.ceil(self._distance + self._tolerance)
-        free = _nearest_free(terrain, (math.floor(position[0]), math.floor(position[1])), line.cell(line.start), reach)
+        cell = math.floor(position[0]), math.floor(position[1])
+        free = _nearest_free(terrain, cell, line.cell(line.start), self._way_out)
         return None if free is None else _Here((free[0] + 0.5, free[1] + 0.5), True)
 
     def _last_good(self, position: Point, within: float) -> Point | None:
@@ -194,11 +218,12 @@ class Follower:
         return chosen if chosen >= first else None
 
     def _kept(self, line: _Line, first: int) -> int:
-        """Where among the points ahead the last waypoint is; -1 if it is not."""
+        """Where among the points ahead the last waypoint is, or was before the route gave way a little; else -1."""
         if self._waypoint is None:
             return -1
-        found = np.flatnonzero((line.cells[first:] == self._waypoint).all(1))
-        return int(found[0]) if len(found) else -1
+        distances = np.hypot(*(line.points[first:] - self._waypoint).T)
+        nearest = int(distances.argmin())
+        return nearest if distances[nearest] <= SAME_WAYPOINT else -1
 
     def _farthest(
         self,

@@ -408,17 +408,18 @@ class Navigator:
         self._rests_as = status
 
     def _new_followers(self, on: MapUpdate) -> tuple[Follower, Follower]:
-        """One for the search's route, one for a held one."""
-        cell_m = on.geometry.resolution_m
-        first, second = (
-            Follower(
-                waypoint_distance=self._settings.waypoint_distance_m / cell_m,
-                deviation_tolerance=self._settings.deviation_tolerance_m / cell_m,
-                corner_cutting=on.grid.corner_cutting,
-            )
-            for _ in range(2)
+        """One for the search's route, one for a held one; the robot goes on towards its waypoint, if it is on them."""
+        return self._new_follower(on), self._new_follower(on)
+
+    def _new_follower(self, on: MapUpdate) -> Follower:
+        cell_m, old = on.geometry.resolution_m, self._waypoint
+        follower = Follower(
+            waypoint_distance=self._settings.waypoint_distance_m / cell_m,
+            deviation_tolerance=self._settings.deviation_tolerance_m / cell_m,
+            corner_cutting=on.grid.corner_cutting,
         )
-        return first, second
+        follower.take_over(None if old is None else on.geometry.to_grid(old.x_m, old.y_m))
+        return follower
 
 
 def _cell(geometry: Geometry, pose: Pose2) -> Cell:

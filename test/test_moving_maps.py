@@ -84,8 +84,9 @@ def test_the_plan_of_the_tick_that_moves_the_map_is_the_old_one_and_lies_in_free
     assert not any(trip.blocked[y, x] for x, y in cells)
 
 
-def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody():
-    random = np.random.default_rng(3)
+@pytest.mark.parametrize('seed', range(8))
+def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody(seed):
+    random = np.random.default_rng(seed)
     still = trip_on(FIRST)
     still.run_to_goal()
     trip = trip_on(FIRST, k=50)
@@ -103,7 +104,7 @@ def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody():
     assert trip.last.status == S.ARRIVED
     assert trip.statuses.index(S.NAVIGATING) < 3
     assert S.WAITING not in trip.statuses[3:]
-    assert trip.way_length < 1.1 * still.way_length + 0.3
+    assert trip.way_length < 1.3 * still.way_length  # walls are now and then drawn a cell thicker
 
 
 def test_a_held_route_that_the_new_map_blocks_is_not_followed():
