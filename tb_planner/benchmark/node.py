@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import tempfile
 import time
@@ -53,6 +54,8 @@ def plan(options: argparse.Namespace) -> Plan:
     if any(scenario.patches for scenario in chosen) and not find_spec('map_msgs'):
         print('map_msgs is not installed: 1000-patches is left out')
         chosen = [scenario for scenario in chosen if not scenario.patches]
+    if options.thing < 1:
+        raise SystemExit(f'--thing is {options.thing}; it is at least 1')
     seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     repeats = options.repeats or 1
     total = round(seconds * repeats * len(chosen))
@@ -145,7 +148,7 @@ def robot_figures(robot: dict[str, Any], period_s: float) -> Row:
         **{f'reaction_{name}_ms': value for name, value in percentiles(robot['reactions_ms']).items()},
         'reactions': len(robot['reactions_ms']),
         'without_reaction': robot['without_reaction'],
-        'searches': sum(int(last[name]) - int(first[name]) for name in last if name.startswith('restarts_')),
+        'restarts': sum(int(last[name]) - int(first[name]) for name in last if name.startswith('restarts_')),
         'planner_percent': robot['planner_percent'],
     }
 
@@ -177,7 +180,7 @@ FIGURES = {
     'reaction_p99_ms': '                                 p99',
     'reaction_max_ms': '                                 max',
     'without_reaction': 'maps that another came before',
-    'searches': 'restarts of the search',
+    'restarts': 'restarts of the search',
     'planner_percent': 'planner, % of a core',
     'playground_percent': 'maps and robots, % of a core',
     'others_percent': 'all else on the machine, % of a core',
@@ -189,6 +192,8 @@ def summary(rows: list[Row]) -> str:
     best = {name: best_run(group) for name, group in grouped(rows, lambda row: row['scenario']).items()}
     header = (f'on {os.cpu_count()} cores', *best)
     lines = [(text, *(worst(name, run) for run in best.values())) for name, text in FIGURES.items()]
+    if any(row['repeat'] for row in rows):
+        lines.insert(2, ('             in each repeat', *missed_in_each_repeat(rows)))
     return '\n'.join(['', EXPLANATION, '', table(header, lines)])
 
 
@@ -198,9 +203,19 @@ def best_run(rows: list[Row]) -> list[Row]:
     return min(repeats, key=lambda run: (worst('missed_ticks', run), worst('waypoint_jitter_max_ms', run)))
 
 
+def missed_in_each_repeat(rows: list[Row]) -> list[str]:
+    """By scenario: in all, of all robots."""
+    return [
+        ', '.join(
+            str(sum(row['missed_ticks'] for row in run)) for run in grouped(group, lambda row: row['repeat']).values()
+        )
+        for group in grouped(rows, lambda row: row['scenario']).values()
+    ]
+
+
 def worst(name: str, run: list[Row]) -> float:
     """Of several robots."""
-    values = [row[name] for row in run]
+    values = [row[name] for row in run if not math.isnan(row[name])] or [math.nan]
     return min(values) if name in ('ticks', 'waypoints') else max(values)
 
 

@@ -48,11 +48,11 @@ PATCHES = 10
 """Map updates a second, where there are any; each is a sixteenth of the map."""
 UNSTEADY_S = 0.05
 """So much sooner or later a map may come, so that it meets ticks at any moment."""
-CLEAR_M = 0.5
+CLEAR_M = 0.4
 """Around robots and their goals."""
 NEAR_GOAL_M = 2.0
 """So near to its goal a robot gets another one: it is always on its way."""
-AHEAD_M = 0.7
+AHEAD_M = 0.6
 """Something is put on a waypoint that is at least so far ahead."""
 MARGIN_M = 0.1
 """A waypoint that leads past it at this distance was chosen in knowledge of it."""

@@ -91,7 +91,7 @@ def test_counts_are_those_between_the_first_diagnostics_and_the_last():
         'planner_percent': 5.0,
     }
     row = benchmark.robot_figures(robot, 0.1)
-    assert (row['ticks'], row['missed_ticks'], row['searches']) == (10, 1, 3)
+    assert (row['ticks'], row['missed_ticks'], row['restarts']) == (10, 1, 3)
     assert (row['waypoints'], row['missed_waypoints']) == (5, 2)
     assert row['waypoint_jitter_max_ms'] == pytest.approx(190)
     assert row['map_to_waypoint_max_ms'] == 40
@@ -106,6 +106,7 @@ def test_of_repeats_the_best_counts_and_of_robots_the_worst():
     best = benchmark.best_run(rows)
     assert {one['repeat'] for one in best} == {1}
     assert benchmark.worst('missed_ticks', best) == 1
+    assert benchmark.missed_in_each_repeat([{**one, 'scenario': 'fleet'} for one in rows]) == ['2, 1']
 
 
 def test_processor_time_goes_on_while_a_process_works():
@@ -146,7 +147,7 @@ def test_the_planner_is_seen_to_keep_off_what_appears_in_its_way(tmp_path):
     assert done.returncode == 0, done.stderr
     (row,) = read(out)
     assert int(row['reactions']) > 0
-    assert int(row['searches']) > 0
+    assert int(row['restarts']) > 0
 
 
 def test_ctrl_c_keeps_the_rows_and_leaves_no_process(tmp_path):
