@@ -416,6 +416,7 @@ class Navigator:
         follower = Follower(
             waypoint_distance=self._settings.waypoint_distance_m / cell_m,
             deviation_tolerance=self._settings.deviation_tolerance_m / cell_m,
+            start_tolerance=self._settings.start_tolerance_m / cell_m,
             corner_cutting=on.grid.corner_cutting,
         )
         follower.take_over(None if old is None else on.geometry.to_grid(old.x_m, old.y_m))

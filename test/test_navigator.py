@@ -234,6 +234,14 @@ def test_a_robot_deep_in_blocked_cells_stays_until_it_is_near_a_free_one():
     trip.run_to_goal()
 
 
+def test_a_robot_in_an_obstacle_leaves_it_by_a_cell_farther_away_than_a_waypoint_may_be():
+    room = free_room(60, 20)
+    room[:, :30] = True
+    trip = Trip(room, (1.05, 1.05), (5.0, 1.0), start_tolerance_m=3.0, waypoint_distance_m=1.0)
+    trip.run_to_goal()
+    assert trip.restarts == []
+
+
 def test_a_robot_that_a_map_puts_into_a_blocked_cell_leaves_it_by_the_nearest_free_one():
     trip = Trip(free_room(30, 10), (0.35, 0.55), (2.55, 0.55))
     trip.run(5)
