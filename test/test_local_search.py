@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import dijkstra
 from strategies import patched, problems, repainted
 
 from tb_planner import Changing, GoalBlocked, Grid, StartBlocked, Static, Status, Unknown, find_path, move_to_goal
-from tb_planner.baselines import local_search, real_time
+from tb_planner.baselines import BASELINES, local_search, real_time
 from tb_planner.baselines.real_time import da_rtaa_star, lrta_star, lss_lrta_star, p_lrta_star, rtaa_star
 
 ALL = {
@@ -595,6 +595,16 @@ def test_prioritised_updates_and_larger_look_aheads_pay():
 
 
 # ------------------------------------------------------------------------------------------------- what else they do
+@pytest.mark.parametrize('name', sorted(real_time.RULES))
+def test_every_row_of_the_table_is_a_baseline_that_expands_k_states_an_interval_at_most(name):
+    agent = BASELINES[name](Grid(cup()), (0, 12), (23, 12), 17)
+    assert agent.name == name
+    while agent.status != Status.AT_GOAL:
+        before = agent.figures.expansions
+        agent.step()
+        assert 0 < agent.figures.expansions - before <= 17
+
+
 @pytest.mark.parametrize('depth', [1, 2, 5, 16])
 def test_on_open_ground_lrta_expands_the_square_within_its_depth(depth):
     agent = lrta_star(Grid(np.zeros((80, 80), bool)), (40, 40), (79, 79), depth=depth)
