@@ -4,6 +4,8 @@ import signal
 
 import pytest
 from builtin_interfaces.msg import Time
+from nav_msgs.msg import OccupancyGrid
+from peer import LATCHED
 from rosgraph_msgs.msg import Clock
 from scenes import World
 
@@ -15,19 +17,34 @@ ROOMS = World("""
     #...#..#...#
     ############
 """)
+GATE = World("""
+    #########
+    #...#...#
+    #a..g..b#
+    #...#...#
+    #.......#
+    #########
+""")
 SLOW = {'real_time_factor': 2.0}
 
 
-def test_planner_that_comes_late_gets_the_map_as_it_is_by_then(make_scene):
-    """The map was latched long ago, and patches have been sent since."""
-    scene = make_scene(ROOMS)
+@pytest.mark.parametrize('patches', [False, True], ids=['whole maps', 'patches'])
+def test_planner_that_comes_late_gets_the_map_as_it_is_by_then(make_scene, patches):
+    """The straight way was blocked before it came, and nothing has happened on the map since."""
+    scene = make_scene(GATE)
+    updates = scene.peer.hear('map_updates', pytest.importorskip('map_msgs.msg').OccupancyGridUpdate)
+    maps = scene.peer.hear('map', OccupancyGrid, LATCHED)
     scene.start_simulator(
-        world='changing', change_rate=4.0, change_period_s=1.0, publish_map_updates=True, obstacles_from_goal=False
+        world='changing',
+        change_rate=0.0,
+        obstacles=[GATE.blocks('g', at_s=2.0)],
+        obstacles_from_goal=False,
+        publish_map_updates=patches,
     )
-    scene.wait_for_robot()
-    scene.peer.wait_until(lambda: len(scene.poses) > 200, 'the simulator has run for a while')
+    scene.peer.wait_until(lambda: updates if patches else len(maps) > 1, 'the way is blocked')
     scene.start_planner()
     scene.drive('b')
+    assert not scene.has_been_near('g', 0.5)
 
 
 def test_simulator_that_comes_late_finds_the_planner_waiting_with_the_goal(make_scene):
