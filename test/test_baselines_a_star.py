@@ -83,6 +83,21 @@ def test_intervals_may_come_in_any_portions(problem, k, portions):
         assert (many.figures, many.status, many.current_cell) == (one.figures, one.status, one.current_cell)
 
 
+@pytest.mark.parametrize('name', ['a_star', 'repeated_a_star', 'adaptive_a_star', 'd_star_lite'])
+def test_a_search_in_portions_of_any_size_takes_no_interval_and_leaves_only_the_walk(name):
+    problem = Problem(walled(gap=6), 8, False, (1, 3), (7, 3))
+    at_once = move_to_goal(BASELINES[name](problem.grid(), problem.start, problem.goal, 10**6), Static(problem.grid()))
+    agent = BASELINES[name](problem.grid(), problem.start, problem.goal, 1)
+    portions = 1
+    while not agent.search(2):
+        portions += 1
+    assert portions == math.ceil(at_once.expansions / 2)
+    run = move_to_goal(agent, Static(problem.grid()))
+    assert run.cells == at_once.cells
+    assert run.intervals == run.moves
+    assert agent.figures.expansions == at_once.expansions
+
+
 # ---------------------------------------------------------------------- A* of 2009: it paces
 @given(problems(), st.sampled_from(TIES), st.sampled_from((1, 2, 5, 1000)), st.integers(0, 5))
 def test_a_pacing_agent_goes_back_and_forth_until_its_path_is_found(problem, ties, k, seed):
@@ -288,6 +303,39 @@ def test_agents_live_in_changing_worlds(factory):
         assert run.back_moves == 0
         arrived += run.status == Status.AT_GOAL
     assert arrived > 10
+
+
+# ---------------------------------------------------------------------- all baselines
+@pytest.mark.parametrize('name', sorted(BASELINES))
+@pytest.mark.parametrize('graded', [False, True])
+def test_every_baseline_runs_as_a_planner_does(name, graded):
+    blocked = walled(gap=6)
+    values = np.where(blocked, np.inf, 1.5).astype(np.float32) if graded else blocked
+    world = Static(Grid(values))
+    agent = BASELINES[name](Grid(values), (1, 3), (7, 3), 8)
+    shortest = find_path(world.grid, (1, 3), (7, 3))
+    run = move_to_goal(agent, world)
+    assert run.status == Status.AT_GOAL
+    assert (run.cells[0], run.cells[-1], agent.current_cell) == ((1, 3), (7, 3), (7, 3))
+    assert run.cost == pytest.approx(Problem(values, 8, False, (1, 3), (7, 3)).terrain().length(run.cells), rel=1e-12)
+    assert run.cost >= shortest.cost - 1e-9
+    assert run.moves == len(run.cells) - 1 <= run.intervals
+    assert run.searches >= 1
+    assert run.expansions >= 1
+    assert agent.run(5).tolist() == [], 'it is at its goal'
+
+
+@pytest.mark.parametrize('name', sorted(BASELINES))
+def test_every_baseline_refuses_bad_input(name):
+    grid = Grid(walled(gap=6))
+    for start, goal, k, says in (
+        ((4, 0), (7, 3), 5, r'start \(4, 0\) is blocked'),
+        ((1, 3), (4, 0), 5, r'goal \(4, 0\) is blocked'),
+        ((1, 3), (9, 3), 5, r'goal \(9, 3\) is outside the 9 x 7 grid'),
+        ((1, 3), (7, 3), 0, 'k is 0; it is a whole number, 1 to'),
+    ):
+        with pytest.raises(ValueError, match=says):
+            BASELINES[name](grid, start, goal, k)
 
 
 # ---------------------------------------------------------------------- what they refuse

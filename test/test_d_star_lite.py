@@ -211,6 +211,14 @@ def test_changes_that_do_not_matter_to_the_path_take_no_expansion():
     assert agent.figures.searches == 1
 
 
+def test_k_m_is_the_sum_of_h_between_the_places_where_the_map_changed():
+    agent = DStarLite(Grid(np.zeros((20, 40), bool)), (5, 10), (35, 10), 1000)
+    for moves in (3, 4):
+        agent.run(moves)
+        agent.observe(~agent.grid.blocked[:1, :1], (0, 0))
+    assert search_of(agent).k_m == 7 * 985
+
+
 def test_a_repair_takes_fewer_expansions_than_a_search_from_scratch():
     rng = np.random.default_rng(7)
     blocked = rng.random((150, 150)) < 0.2

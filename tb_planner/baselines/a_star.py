@@ -91,6 +91,15 @@ class AStar(Baseline):
                 trail.append(self._search.take_trail())
         return np.concatenate(trail)
 
+    def search(self, expansions: int | None = None) -> bool:
+        """k expansions, or as many as given, without a move or an interval; True if the agent knows its path, or that
+        there is none."""
+        if expansions is not None:
+            check_whole('expansions', expansions, 1)
+        if not self._search.goal_found:
+            self._expand(expansions or self.k)
+        return bool(self._search.goal_found or self._search.failed)
+
     def map_changed(self, change: Change) -> bool:
         if not change:
             return False
@@ -156,10 +165,7 @@ class AStar(Baseline):
         paced = [np.empty(0, np.int32)]
         while (left := last - self.figures.intervals) > 0 and not self._search.goal_found:
             before = self._search.expansions
-            steps = min(left * self.k, UNBOUNDED)
-            self._search.spend(steps, UNBOUNDED, UNBOUNDED)
-            while (code := self._search.search_and_trace()) == kernel.PATH_FULL:
-                self._search.grow_path()
+            code = self._expand(min(left * self.k, UNBOUNDED))
             taken = max(1, -(-(self._search.expansions - before) // self.k))
             idle = taken - 1 if self._search.goal_found or code == kernel.NO_PATH else taken
             self.status = Status.WAITED
@@ -173,6 +179,13 @@ class AStar(Baseline):
                 self.status = Status.NO_PATH
                 break
         return np.concatenate(paced)
+
+    def _expand(self, expansions: int) -> int:
+        """At most so many; if the search has ended, its path is traced and looked at."""
+        self._search.spend(expansions, UNBOUNDED, UNBOUNDED)
+        while (code := self._search.search_and_trace()) == kernel.PATH_FULL:
+            self._search.grow_path()
+        return int(code)
 
     def _walk(self, intervals: int) -> Status:
         """Up to so many moves along the path."""

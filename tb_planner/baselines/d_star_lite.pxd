@@ -32,7 +32,7 @@ cdef class Search:
     cdef bint larger_g
     cdef long long[::1] g
     cdef long long[::1] rhs
-    cdef long long k_m
+    cdef readonly long long k_m
     cdef readonly int s_start
     cdef int start_x
     cdef int start_y

@@ -214,7 +214,7 @@ class Search:
             d = lowest(moves)
             moves &= moves - 1
             s = u + self.offset[d]
-            if s != self.s_goal and self.rhs[s] == old + self.cost(u, s, d):
+            if self.rhs[s] == old + self.cost(u, s, d):  # never the goal, whose rhs is 0
                 self.rhs[s] = self.best_neighbour_cost(s)
                 self.update_vertex(s)
 
@@ -352,7 +352,7 @@ class Search:
             return np.empty(0, np.int32)
         s = self.s_start
         states = [s]
-        while s != self.s_goal:
+        while s != self.s_goal and len(states) < len(self.g):  # no path is longer
             s += self.offset[self.next_direction(s)]
             states.append(s)
         return np.array(states, np.int32)
