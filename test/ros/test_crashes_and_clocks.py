@@ -37,6 +37,7 @@ def test_planner_that_comes_late_gets_the_map_as_it_is_by_then(make_scene, patch
     scene.start_simulator(
         world='changing',
         change_rate=0.0,
+        change_period_s=3600.0,  # else all of the map is sent anew with every period
         obstacles=[GATE.blocks('g', at_s=2.0)],
         obstacles_from_goal=False,
         publish_map_updates=patches,
