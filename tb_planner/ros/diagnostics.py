@@ -54,12 +54,18 @@ class Reporter:
         self._last: Tick | None = None
         self._overruns_told = 0
         self._restart_untold = False
+        self._goal_is_new = False
         self._told_s = 0.0
+
+    def new_goal(self) -> None:
+        """The next tick's status is told, also if it is the same as before, as where the robot is there already."""
+        self._goal_is_new = True
 
     def tell(self, tick: Tick) -> None:
         before, self._last = self._last, tick
         self._restart_untold |= bool(tick.restarts)
-        if before is None or before.status != tick.status:
+        if before is None or before.status != tick.status or self._goal_is_new:
+            self._goal_is_new = False
             self._outputs.status(tick.status)
             self._diagnose(tick)
             self._log(tick, None if before is None else before.status)

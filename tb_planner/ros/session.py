@@ -148,6 +148,7 @@ class Session:
         except Exception:  # the node goes on
             self._problems.error('goal', f'goal not taken: {traceback.format_exc()}')
         else:
+            self._reporter.new_goal()
             self._node.get_logger().info(f'new goal {_place(goal)}')
 
     # -------------------------------------------------------------------------------------------------- time

@@ -5,6 +5,7 @@ Nothing of ROS is replaced: where rclpy is not installed, all of them are skippe
 
 import importlib.util
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +26,11 @@ else:
 class WithoutRos(pytest.Module):
     def collect(self):
         pytest.skip(f'{self.path.name}: rclpy is not installed', allow_module_level=True)
+
+
+def pytest_sessionstart() -> None:
+    """So that nodes are ended with the tests, too, when somebody ends the tests."""
+    signal.signal(signal.SIGTERM, lambda *_: pytest.exit('terminated', returncode=143))
 
 
 @pytest.fixture(scope='session', autouse=True)

@@ -138,6 +138,10 @@ def test_arriving_is_said_once_with_the_goal_as_the_last_waypoint(around):
     silent = len(around.waypoints)
     around.peer.spin(0.3)
     assert len(around.waypoints) == silent
+    heard = len(around.statuses)
+    around.say_goal(8.0, 5.0)
+    around.peer.wait_until(lambda: len(around.statuses) > heard, 'ARRIVED again, for the same goal given again')
+    assert around.statuses.last.data == 'ARRIVED'
 
 
 def test_cancel_stops_the_robot_where_it_is(around):
