@@ -101,34 +101,32 @@ def test_a_search_in_portions_of_any_size_takes_no_interval_and_leaves_only_the_
 # ---------------------------------------------------------------------- A* of 2009: it paces
 @given(problems(), st.sampled_from(TIES), st.sampled_from((1, 2, 5, 1000)), st.integers(0, 5))
 def test_a_pacing_agent_goes_back_and_forth_until_its_path_is_found(problem, ties, k, seed):
-    run = move_to_goal(
-        late_a_star(problem.grid(), problem.start, problem.goal, k, ties=ties, seed=seed), Static(problem.grid())
-    )
+    agent = late_a_star(problem.grid(), problem.start, problem.goal, k, ties=ties, seed=seed)
+    run = move_to_goal(agent, Static(problem.grid()))
     plan = find_path(problem.grid(), problem.start, problem.goal, tba_star(ties=ties))
     assert run.expansions == plan.expansions
+    assert run.status == (Status.AT_GOAL if plan.cells else Status.NO_PATH)
+    assert run.cost == pytest.approx(problem.terrain().length(run.cells), rel=1e-12)
+    assert run.moves == len(run.cells) - 1
     if problem.start == problem.goal:
         return
-    idle = math.ceil(plan.expansions / k) - (1 if plan.cells else 0)
-    neighbour = run.cells[1] if run.moves and idle else None
-    if neighbour is None or neighbour == run.cells[0] or (idle and not run.moves):
-        neighbour = None
-    paced = run.cells[: idle + 1] if neighbour else [problem.start]
-    assert paced == [neighbour if i % 2 else problem.start for i in range(len(paced))]
-    if not plan.cells:
-        assert run.status == Status.NO_PATH
+    idle = math.ceil(plan.expansions / k) - 1
+    if set(problem.terrain().succ(problem.start)) <= {problem.goal}:
+        assert run.cells == (plan.cells or [problem.start])
+        assert run.intervals == idle + max(run.moves, 1)
         return
-    assert run.status == Status.AT_GOAL
-    rest = run.cells[len(paced) - 1 :]
-    if rest[0] == problem.start:
+    paced, rest = run.cells[: idle + 1], run.cells[idle:]
+    assert paced == [run.cells[1] if i % 2 else problem.start for i in range(idle + 1)]
+    if not plan.cells:
+        assert len(rest) == 1
+    elif rest[0] == problem.start:
         assert rest == plan.cells
     elif rest[0] == plan.cells[1]:
         assert rest == plan.cells[1:]
     else:
         assert rest[1:] == plan.cells
-    assert run.cost == pytest.approx(problem.terrain().length(run.cells), rel=1e-12)
-    assert run.moves == len(run.cells) - 1
-    assert run.back_moves == sum(b == problem.start for b in run.cells[1:])
-    assert run.intervals == run.moves or neighbour is None
+    assert run.intervals == run.moves + (not plan.cells)
+    assert run.back_moves == sum(cell == problem.start for cell in run.cells[1:])
 
 
 def test_the_seed_draws_the_neighbour_and_only_a_legal_one_that_is_not_the_goal():
