@@ -119,24 +119,24 @@ class Errand:
         if self.held is not None:
             self._take_over(position, cell, self.held)
 
-    def aim(self, position: tuple[float, float], end: tuple[float, float]) -> Aim | None:
+    def aim(self, position: tuple[float, float], cell: Cell, end: tuple[float, float]) -> Aim | None:
         """The waypoint; None if there is nothing to follow. `end` is the exact point to reach in the target's cell."""
         reaches = self.reaches_target
         if len(self.route) < 2 and not reaches:
             return None
         follower = self._follower if self.held is None else self._held_follower
-        return follower.aim(self.planner.grid.terrain, self.route, position, end if reaches else None)
+        return follower.aim(self.planner.grid.terrain, self.route, position, end if reaches else None, cell)
 
     def _keep_to_route(self, position: tuple[float, float], cell: Cell) -> None:
         terrain = self.planner.grid.terrain
         if self.held is not None:
-            passed = self._held_follower.passed(terrain, self.held.cells, position)
+            passed = self._held_follower.passed(terrain, self.held.cells, position, cell)
             if passed is not None:
                 self.held = self.held.walked(passed)
                 return
             self._let_go()
         self._look_ahead()
-        passed = self._follower.passed(terrain, self._ahead, position)
+        passed = self._follower.passed(terrain, self._ahead, position, cell)
         if passed is None:
             self._leave_route(cell)
         else:
@@ -150,7 +150,7 @@ class Errand:
         if not (ready or used_up):
             return
         self._follower.take_over(self._held_follower.waypoint)
-        passed = self._follower.passed(self.planner.grid.terrain, self._ahead, position)
+        passed = self._follower.passed(self.planner.grid.terrain, self._ahead, position, cell)
         if passed is not None or used_up:
             self._let_go()
         if passed is None:

@@ -48,28 +48,15 @@ class Follower:
     """Keeps, from tick to tick, the last waypoint, the last good pose and the cells just passed.
 
     In a tick, passed() comes first; the route given to aim() begins where passed() said. Routes may be cut off after
-    `window` cells. start_tolerance: how far the cell may be by which a robot in an obstacle leaves it. corner_cutting:
-    as the grid's; where the route cuts a corner, its step counts as sight.
+    `window` cells. corner_cutting: as the grid's; where the route cuts a corner, its step counts as sight.
     """
 
-    def __init__(
-        self,
-        *,
-        waypoint_distance: float,
-        deviation_tolerance: float,
-        start_tolerance: float = 0.0,
-        corner_cutting: bool = False,
-    ):
-        for name, value in (
-            ('waypoint_distance', waypoint_distance),
-            ('deviation_tolerance', deviation_tolerance),
-            ('start_tolerance', start_tolerance),
-        ):
+    def __init__(self, *, waypoint_distance: float, deviation_tolerance: float, corner_cutting: bool = False):
+        for name, value in (('waypoint_distance', waypoint_distance), ('deviation_tolerance', deviation_tolerance)):
             if not 0 <= value < math.inf:
                 raise ValueError(f'{name} is {value}; it is a number of cells, >= 0')
         self._distance = max(float(waypoint_distance), LEAST_DISTANCE)
         self._tolerance = max(float(deviation_tolerance), LEAST_TOLERANCE)
-        self._way_out = math.ceil(max(self._distance + self._tolerance, start_tolerance))
         self._near = max(NEAR * self._distance, 1.0)
         self._short = SHORT * self._distance
         self._corner_cutting = corner_cutting
@@ -97,14 +84,20 @@ class Follower:
         """The last one, if it was on the route."""
         return self._waypoint
 
-    def passed(self, terrain: NDArray[np.uint16], route: NDArray[np.int32], position: Point) -> int | None:
+    def passed(
+        self,
+        terrain: NDArray[np.uint16],
+        route: NDArray[np.int32],
+        position: Point,
+        way_out: Cell | None = None,
+    ) -> int | None:
         """How many cells of the route the robot has put behind it, never less than before; None if it has left it.
 
         It has left the route if no point of it within the tolerance is in clear sight. A jump across a wall has to be
         seen twice if it may be noise. Where the robot has just been is still on the route, since noise or a push may
-        take it back."""
+        take it back. way_out: the cell by which the robot leaves an obstacle, if it is in one; else the nearest."""
         line = self._line(route, None)
-        here = self._here(terrain, line, position)
+        here = self._here(terrain, line, position, way_out)
         foot = None if here is None else self._foot(terrain, line, here.point)
         self._in_doubt = not self._in_doubt and self._is_doubtful(terrain, line, foot, position)
         if self._in_doubt:
@@ -118,7 +111,12 @@ class Follower:
         return passed
 
     def aim(
-        self, terrain: NDArray[np.uint16], route: NDArray[np.int32], position: Point, end: Point | None = None
+        self,
+        terrain: NDArray[np.uint16],
+        route: NDArray[np.int32],
+        position: Point,
+        end: Point | None = None,
+        way_out: Cell | None = None,
     ) -> Aim:
         """The farthest point up to waypoint_distance ahead that is in clear sight, through no cell dearer than the
         route there; what is near is not left out for its cost. Going straight to it never leaves the route by more
@@ -126,10 +124,10 @@ class Follower:
 
         It goes farther only if it is in sight from the robot and from the route beside it, and back only if it is no
         longer in sight or the route has changed. `end` is the exact point that stands for the route's last cell. In an
-        obstacle the aim is the nearest free cell. With nothing in sight it is the robot's own position. Where robots
+        obstacle the aim is the way out. With nothing in sight it is the robot's own position. Where robots
         would stop short of it, it is a place beyond, if that is clear."""
         line = self._line(route, end)
-        here = self._here(terrain, line, position)
+        here = self._here(terrain, line, position, way_out)
         foot = None if here is None or here.stuck or self._in_doubt else self._foot(terrain, line, here.point)
         if here is None or foot is None:
             x, y = position
@@ -169,16 +167,18 @@ class Follower:
             points[-1] = end
         return _Line(cells, points, len(trail), whole)
 
-    def _here(self, terrain: NDArray[np.uint16], line: _Line, position: Point) -> _Here | None:
-        """The position; in an obstacle the last good one, if it is near, or else the nearest free cell, if any is."""
+    def _here(self, terrain: NDArray[np.uint16], line: _Line, position: Point, way_out: Cell | None) -> _Here | None:
+        """The position; in an obstacle the last good one, if it is near, or else where the robot gets out."""
         if _is_free(terrain, position):
             return _Here(position, False)
         good = self._last_good(position, NOISE)
         if good is not None and _is_free(terrain, good):
             return _Here(good, False)
-        cell = math.floor(position[0]), math.floor(position[1])
-        free = _nearest_free(terrain, cell, line.cell(line.start), self._way_out)
-        return None if free is None else _Here((free[0] + 0.5, free[1] + 0.5), True)
+        if way_out is None:
+            reach = math.ceil(self._distance + self._tolerance)
+            cell = math.floor(position[0]), math.floor(position[1])
+            way_out = _nearest_free(terrain, cell, line.cell(line.start), reach)
+        return None if way_out is None else _Here((way_out[0] + 0.5, way_out[1] + 0.5), True)
 
     def _last_good(self, position: Point, within: float) -> Point | None:
         """The last pose from which the route was in sight, if it is so near."""

@@ -33,6 +33,8 @@ class MapUpdate:
     grid: Grid
     change: Change | None
     """Against the grid of the update fetched before; None: all is new."""
+    obstacles: Callable[[Box], NDArray[np.bool_]] | None = None
+    """Where in a box the obstacles themselves are, without the margin around them; may be newer than the grid."""
 
 
 class LiveMap:
@@ -130,7 +132,7 @@ class LiveMap:
         grid.check_room()
         grid.prepare()
         self._retired, self._map = self._map, _Map(geometry, occupancy, conversion, grid, other)
-        self._put(MapUpdate(geometry, grid, None))
+        self._put(MapUpdate(geometry, grid, None, self._map.obstacles_of()))
         for tile in grid.box.tiles(self._tile):  # the grid is only read from now on
             other.copy(grid, tile)
 
@@ -205,4 +207,9 @@ class _Map:
         """The grid and how it differs from the one being read; None if it does not."""
         change = Change.between(self.other, self.grid, self.differing.values()) if self.fetched else None
         self.offered = change is None or bool(change)
-        return MapUpdate(self.geometry, self.grid, change) if self.offered else None
+        return MapUpdate(self.geometry, self.grid, change, self.obstacles_of()) if self.offered else None
+
+    def obstacles_of(self) -> Callable[[Box], NDArray[np.bool_]]:
+        """By the present rules."""
+        occupancy, threshold = self.occupancy, self.conversion.rules.lethal_threshold
+        return lambda box: occupancy[box.slices] >= threshold

@@ -17,12 +17,12 @@ from tb_planner.algorithms import Algorithm
 from tb_planner.errand import Errand, Search
 from tb_planner.follower import Aim, Follower
 from tb_planner.geometry import Geometry
-from tb_planner.grid import Cell
+from tb_planner.grid import BLOCKED, COST_STEPS, Box, Cell
 from tb_planner.held_route import HeldRoute
 from tb_planner.live_map import MapUpdate
 from tb_planner.planner import TimeBoundedPlanner
 from tb_planner.restart import Reason
-from tb_planner.sight import clear
+from tb_planner.sight import clear, farthest_clear
 
 TRACE_STEPS = 4096
 """N_T, trace steps a search: no tick goes with the length of a path."""
@@ -298,7 +298,7 @@ class Navigator:
 
     def _lead(self, on: MapUpdate, goal: Pose2, pose: Pose2, search: Search) -> _Outcome:
         """The robot towards its goal."""
-        geometry, grid, target = on.geometry, on.grid, self._target
+        geometry, target = on.geometry, self._target
         size = f'{geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
         cell = _cell(geometry, pose)
         if not geometry.contains(_cell(geometry, goal)):
@@ -308,26 +308,47 @@ class Navigator:
             return NavigationStatus.GOAL_BLOCKED, pose, message
         if not geometry.contains(cell):
             return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
-        free = grid.nearest_free(cell, _whole_cells(self._settings.start_tolerance_m, geometry))
+        position = geometry.to_grid(pose.x_m, pose.y_m)
+        free = self._way_out(on, cell, position)
         if free is None:
-            message = f'the robot at {pose} is blocked, and so is all within {self._settings.start_tolerance_m:g} m'
+            near = f'all within {self._settings.start_tolerance_m:g} m on this side of obstacles'
+            message = f'the robot at {pose} is blocked, and so is {near}'
             return NavigationStatus.START_BLOCKED, pose, message
         end = _end(geometry, goal, target)
         if self._has_arrived(on, goal, pose, target):
             self._finish(NavigationStatus.ARRIVED)
             return NavigationStatus.ARRIVED, end, f'at the goal {goal}'
-        position = geometry.to_grid(pose.x_m, pose.y_m)
         errand = self._errand or self._set_out(on, goal, free)
         errand.step(position, free, search, self._settings.full_replan_ticks)
         if errand.has_no_path:
             return NavigationStatus.NO_PATH, pose, f'no path leads to the goal {goal} on the present map'
-        aim = errand.aim(position, geometry.to_grid(end.x_m, end.y_m))
+        aim = errand.aim(position, free, geometry.to_grid(end.x_m, end.y_m))
         if aim is None:
             return NavigationStatus.WAITING, pose, 'the search has just begun'
         if (aim.x, aim.y) == position and not aim.at_end:
             return NavigationStatus.WAITING, pose, 'nothing of the route is in sight'
         message = f'{math.dist((pose.x_m, pose.y_m), (goal.x_m, goal.y_m)):.2f} m from the goal {goal}'
         return NavigationStatus.NAVIGATING, end if aim.at_end else _waypoint(geometry, aim), message
+
+    def _way_out(self, on: MapUpdate, cell: Cell, position: tuple[float, float]) -> Cell | None:
+        """The robot's own cell; if that is blocked, the nearest free one that it can go straight to through the margins
+        of obstacles, but not through these themselves. In an obstacle, where it can only be by mistake, any."""
+        tolerance = _whole_cells(self._settings.start_tolerance_m, on.geometry)
+        nearest = on.grid.nearest_free(cell, tolerance)
+        if nearest is None or nearest == cell or on.obstacles is None:
+            return nearest
+        x, y = cell
+        box = Box(x, y, x + 1, y + 1).grown(tolerance, on.grid.box)
+        passable = np.where(on.obstacles(box), np.uint16(BLOCKED), np.uint16(COST_STEPS))
+        if passable[y - box.y0, x - box.x0] == BLOCKED:
+            return nearest
+        rows, columns = np.nonzero(on.grid.terrain[box.slices])
+        squares = (columns + box.x0 - x) ** 2 + (rows + box.y0 - y) ** 2
+        order = np.argsort(-squares, kind='stable')[np.count_nonzero(squares > tolerance**2) :]
+        cells = np.column_stack((columns, rows))[order]
+        dearest = np.full(len(cells), COST_STEPS, np.int32)
+        found = farthest_clear(passable, position[0] - box.x0, position[1] - box.y0, cells + 0.5, dearest)
+        return None if found < 0 else (int(cells[found, 0]) + box.x0, int(cells[found, 1]) + box.y0)
 
     def _has_arrived(self, on: MapUpdate, goal: Pose2, pose: Pose2, target: Cell) -> bool:
         """Within the tolerance of the goal; of a cell that stands in for it half of that has to do, since it is up to
@@ -416,7 +437,6 @@ class Navigator:
         follower = Follower(
             waypoint_distance=self._settings.waypoint_distance_m / cell_m,
             deviation_tolerance=self._settings.deviation_tolerance_m / cell_m,
-            start_tolerance=self._settings.start_tolerance_m / cell_m,
             corner_cutting=on.grid.corner_cutting,
         )
         follower.take_over(None if old is None else on.geometry.to_grid(old.x_m, old.y_m))

@@ -182,6 +182,37 @@ def test_a_corridor_that_closes_and_opens_again_is_waited_for():
     assert Reason.NO_PATH in world.restarts
 
 
+def corridor(closed):
+    """Of 0.3 m, too narrow for a robot of 0.22 m, with free ground on both sides of its walls; perhaps with no ends."""
+    occupancy = np.zeros((60, 60), np.int8)
+    first = 0 if closed else 24
+    occupancy[[26, 33], first:] = 100
+    if closed:
+        occupancy[26:34, [0, -1]] = 100
+    return occupancy
+
+
+@pytest.mark.parametrize('goal', [Pose2(1.5, 0.5), Pose2(1.5, 2.5)])
+def test_no_robot_is_sent_out_of_a_margin_through_an_obstacle(goal):
+    live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5)))
+    live_map.full(corridor(closed=True), Geometry(60, 60, CELL_M))
+    navigator.new_goal(goal)
+    pose = Pose2(1.5, 1.5)
+    tick = navigator.tick(live_map.latest(), pose)
+    assert (tick.status, tick.waypoint) == (S.START_BLOCKED, pose)
+    occupancy, geometry = corridor(closed=False), Geometry(60, 60, CELL_M)  # the open end is within the tolerance
+    live_map.full(occupancy, geometry)
+    navigator.settings = Settings(tb_wa_star(1.5), start_tolerance_m=1.0)
+    for _ in range(300):
+        tick = navigator.tick(live_map.latest(), pose)
+        if tick.status == S.ARRIVED:
+            break
+        pose = stepped(pose, tick.waypoint, 0.05)
+        x, y = geometry.cell_at(pose.x_m, pose.y_m)
+        assert occupancy[y, x] == 0
+    assert tick.status == S.ARRIVED
+
+
 @pytest.mark.parametrize('stops_at_m', [0.02, 0.05, 0.1])
 def test_a_robot_that_stops_short_of_its_waypoints_arrives_all_the_same(stops_at_m):
     """In the office, where the way is dear along the walls, from and to places drawn at random."""
