@@ -38,7 +38,7 @@ class MapUpdate:
 
 
 class LiveMap:
-    """One thread, the worker, writes: full(), patch(), set_rules(), clear(). Another reads: latest().
+    """One thread, the worker, writes: full(), patch(), set_rules(). Another reads: latest().
 
     Bad input raises ValueError with value and limit, and leaves the map as it was.
     """
@@ -92,11 +92,6 @@ class LiveMap:
                 here.conversion = conversion
                 self._update(here, list(here.grid.box.tiles(self._tile)), lambda: setattr(here, 'conversion', before))
         self._rules_of = rules
-
-    def clear(self) -> None:
-        """Forgets the map; what has not been fetched is no longer offered."""
-        self._put(None)
-        self._map = None
 
     def latest(self) -> MapUpdate | None:
         """What is new since the last call, or None. The grid of the update before is not to be read any more."""

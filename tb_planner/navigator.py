@@ -199,12 +199,6 @@ class Navigator:
         if self._errand is not None:
             self._set_out_again(Reason.REQUESTED, None)
 
-    def forget_map(self) -> None:
-        """As if there had never been one. The goal is kept."""
-        self._end_errand()
-        self._release_memory()
-        self._map = self._target = None
-
     # -------------------------------------------------------------------------------------------------- what is known
     @property
     def geometry(self) -> Geometry | None:

@@ -295,18 +295,12 @@ def test_a_map_of_other_geometry_is_all_new_though_size_and_cells_are_the_same()
         assert update.geometry == geometry
 
 
-def test_a_cleared_map_is_forgotten():
-    live_map = LiveMap(RULES['plain'])
-    live_map.full(np.zeros((10, 20), np.int8), Geometry(20, 10, 0.05))
-    live_map.clear()
-    assert live_map.latest() is None
-    with pytest.raises(ValueError, match=r'patch of 1 x 1 cells at \(0, 0\) comes before the first whole map'):
-        live_map.patch(np.zeros((1, 1), np.int8), (0, 0))
-    live_map.full(np.zeros((10, 20), np.int8), Geometry(20, 10, 0.05))
-    assert live_map.latest().change is None
-
-
 # ------------------------------------------------------------------ bad input
+
+
+def test_a_patch_needs_a_map():
+    with pytest.raises(ValueError, match=r'patch of 1 x 1 cells at \(0, 0\) comes before the first whole map'):
+        LiveMap(RULES['plain']).patch(np.zeros((1, 1), np.int8), (0, 0))
 
 
 def small():

@@ -120,17 +120,6 @@ def test_with_a_lost_map_the_last_waypoint_is_told_again_while_it_is_in_sight():
     trip.run_to_goal()
 
 
-def test_a_forgotten_map_is_waited_for_and_the_goal_is_kept():
-    trip = Trip(free_room(20, 20), (0.35, 0.35), (1.5, 1.5))
-    trip.run(3)
-    trip.navigator.forget_map()
-    assert trip.navigator.geometry is None
-    tick = trip.tick()
-    assert (tick.status, tick.waypoint, tick.plan_changed) == (S.WAITING_FOR_MAP, None, True)
-    trip.move_map(trip.values, trip.geometry)
-    trip.run_to_goal()
-
-
 # ------------------------------------------------------------------------------------------------------ no way
 def test_a_goal_outside_the_map_is_gone_to_by_itself_once_the_map_has_grown_to_it():
     trip = Trip(free_room(10, 10), (0.35, 0.35), (2.5, 0.5))
@@ -225,7 +214,9 @@ def test_a_robot_deep_in_blocked_cells_stays_until_it_is_near_a_free_one():
     trip = Trip(values, (0.35, 0.55), (2.55, 0.55))
     tick = trip.tick()
     assert tick.status == S.START_BLOCKED
-    assert tick.message == 'the robot at (0.35, 0.55) m is blocked, and so is all within 0.3 m on this side of obstacles'
+    assert (
+        tick.message == 'the robot at (0.35, 0.55) m is blocked, and so is all within 0.3 m on this side of obstacles'
+    )
     assert own_position(trip)
     trip.place = 0.75, 0.55
     tick = trip.tick()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 
-import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 from nav_msgs.msg import OccupancyGrid
@@ -32,7 +31,7 @@ def expansions_message(planner: TimeBoundedPlanner, geometry: Geometry, frame: s
     message.info.resolution = float(geometry.resolution_m)
     message.info.origin.position.x, message.info.origin.position.y = map(float, geometry.origin[:2])
     message.info.origin.orientation = quaternion_of(geometry.yaw)
-    message.data = array('b', planner.search_picture().astype(np.int8).tobytes())
+    message.data = array('b', planner.search_picture().tobytes())
     return message
 
 

@@ -139,7 +139,8 @@ class Ticker:
         return True
 
     def _change_frame(self, frame: str) -> None:
-        text = f'the map is in frame {frame!r}, before in {self.frame!r}: map, route, pose and goal are dropped'
+        before = 'before in' if self._update is not None else 'global_frame is'
+        text = f'the map is in frame {frame!r}, {before} {self.frame!r}: map, route, pose and goal are dropped'
         self._problems.error('frame', text)
         self._outputs.plan(NO_PLAN, self.frame, None)
         self.frame = frame
