@@ -18,7 +18,7 @@ demo: $(VENV)/runnable  ## a robot drives through a changing office, simulator a
 	@$(BIN)/python -m tb_planner.ros.demo $(DEMO)
 
 test: lint $(VENV)/interfaces  ## everything CI runs: lint, types, tests
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: build  ## style and types
 	$(BIN)/ruff check

@@ -189,6 +189,7 @@ setup(
             'mypy~=2.4',
             'pytest',
             'pytest-timeout',
+            'pytest-xdist',
             'ruff~=0.17.4',
             'scipy',
             'tqdm',
