@@ -184,6 +184,7 @@ setup(
         'test': [
             *BUILD,
             'colcon-ros',
+            'distributed',
             'hypothesis',
             'matplotlib',
             'mypy~=2.4',
@@ -196,6 +197,7 @@ setup(
             'types-PyYAML',
         ],
         'benchmark': ['pyastar2d', 'scikit-image', 'scipy', 'tcod', 'tqdm', 'w9-pathfinding'],
+        'cluster': ['distributed'],
         'plot': ['matplotlib'],
     },
 )

@@ -1,21 +1,35 @@
-"""python -m tb_planner.benchmark EXPERIMENT: measures, prints what it means and writes a row for every run."""
+"""python -m tb_planner.benchmark EXPERIMENT: measures, prints what it means and writes a row for every run.
+
+`run NAME` is an experiment of the papers, or ours beside them, on any number of processes.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from tb_planner import kernel
+from tb_planner.benchmark import engine
 from tb_planner.benchmark.experiment import carry_out
 from tb_planner.benchmark.memory import MEMORY
 from tb_planner.benchmark.moves import MOVES
 from tb_planner.benchmark.node import NODE
+from tb_planner.benchmark.ours import OURS, OURS_REPLANNING
+from tb_planner.benchmark.paper_2009 import PAPER_2009
+from tb_planner.benchmark.paper_2012 import PAPER_2012, PAPER_2012_TIME
+from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
 from tb_planner.benchmark.peers import PEERS
 from tb_planner.benchmark.restarts import RESTARTS
 from tb_planner.benchmark.ticks import TICKS
 from tb_planner.benchmark.ties import TIES_EXPERIMENT
 
 EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, NODE)
+
+FROM_PAPERS = (
+    *(PAPER_2009, PAPER_2012, PAPER_2012_TIME, PAPER_2014, PAPER_2014_DYNAMIC),
+    *(OURS, OURS_REPLANNING),
+)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -30,15 +44,27 @@ def command_line() -> argparse.ArgumentParser:
         command.add_argument('--out', type=Path, help=f'CSV file to append to (results/{experiment.name}.csv)')
         experiment.add_arguments(command)
         command.set_defaults(chosen=experiment)
+    add_run(commands)
     return parser
 
 
-def main() -> None:
+def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    lines = [f'{experiment.name}: {experiment.title}' for experiment in FROM_PAPERS]
+    run = commands.add_parser('run', help="the papers' experiments, and ours", description='; '.join(lines))
+    run.add_argument('name', choices=[experiment.name for experiment in FROM_PAPERS])
+    engine.add_arguments(run)
+
+
+def main() -> int:
     options = command_line().parse_args()
     if not kernel.COMPILED:
         print('the kernel is not compiled: times say nothing about the compiled one')
+    if options.experiment == 'run':
+        by_name = {experiment.name: experiment for experiment in FROM_PAPERS}
+        return engine.carry_out(by_name[options.name], options)
     carry_out(options.chosen, options)
+    return 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

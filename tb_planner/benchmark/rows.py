@@ -50,7 +50,7 @@ class RowFile:
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Adds date and provenance to the row; every row of a file has the same columns."""
-        full = {'date': _now(), **provenance(), **row}
+        full = {'date': now(), **provenance(), **row}
         if not self.columns:
             self._open_for(list(full))
         if list(full) != self.columns:
@@ -78,7 +78,7 @@ def _header(path: Path) -> list[str]:
         return next(csv.reader(file), [])
 
 
-def _now() -> str:
+def now() -> str:
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds')
 
 
