@@ -19,7 +19,8 @@ TIES = ('larger_g', 'lifo')
 
 
 def switches(options: Options) -> tuple[Part, ...]:
-    """Static maps (ten of BG and of ROOMS, and an open one) and the 2014 paper's changing ones; whatever is not switched is as there.
+    """Our choices on static maps (ten of BG, ten of ROOMS, an open one) and on the 2014 paper's changing ones. What is
+    not switched is as in its experiments.
 
     re-opening: Algorithm 1 as printed re-opens closed states. exact ties: larger g first, newest first, and A* with a
     floating √2, in plain Python, whose expansions alone can be compared (of a whole search: x is inf). lazy as printed:

@@ -1,0 +1,420 @@
+"""The papers' experiments: what they claim holds in their quick sets, and their rows are lost by nothing.
+
+The quick sets are generated maps: what is checked here is the direction of each claim, on problems that are always the
+same. How far each claim holds on the papers' maps is the report's to say.
+"""
+
+import csv
+import itertools
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tb_planner.benchmark.__main__ import FROM_PAPERS
+from tb_planner.benchmark.engine import TIMES, Options
+from tb_planner.benchmark.trials import KEY
+
+COMMAND = [sys.executable, '-m', 'tb_planner.benchmark', 'run']
+BY_CLOCK = '2012-time'
+NAMES = [experiment.name for experiment in FROM_PAPERS]
+
+
+def carry_out(name, out, *arguments, code=0):
+    command = [*COMMAND, name, '--out', str(out), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def read(path):
+    with path.open(newline='') as file:
+        return list(csv.DictReader(file))
+
+
+def without_times(path):
+    return [{name: value for name, value in row.items() if name not in TIMES} for row in read(path)]
+
+
+@pytest.fixture(scope='module')
+def quick(tmp_path_factory):
+    """Rows of an experiment's quick set, which is run once."""
+    out = tmp_path_factory.mktemp('results')
+
+    def rows(name):
+        path = out / f'{name}-quick.csv'
+        if not path.exists():
+            carry_out(name, out, '--quick')
+        return read(path)
+
+    return rows
+
+
+class Curves:
+    """Means over problems, by series and x."""
+
+    def __init__(self, rows, part, set_name=None, rate=None):
+        chosen = [row for row in rows if row['part'] == part and set_name in (None, row['set'])]
+        self.groups = defaultdict(list)
+        for row in chosen:
+            if rate is None or float(row['rate']) == rate:
+                self.groups[row['series'], float(row['x'])].append(row)
+
+    def mean(self, name, series, x):
+        rows = self.groups[series, x]
+        return sum(float(row[name]) for row in rows) / len(rows)
+
+    def suboptimality(self, series, x):
+        rows = self.groups[series, x]
+        return sum(float(row['cost']) / float(row['optimal_cost']) for row in rows) / len(rows)
+
+    def expansions_a_move(self, series, x):
+        return self.mean('expansions', series, x) / self.mean('moves', series, x)
+
+    def xs(self, series):
+        return sorted(x for name, x in self.groups if name == series)
+
+    def over_x(self, name, series):
+        return [self.mean(name, series, x) for x in self.xs(series)]
+
+
+def falls(values):
+    return all(a > b for a, b in itertools.pairwise(values))
+
+
+# ---------------------------------------------------------------------- every quick set
+@pytest.mark.parametrize('name', NAMES)
+def test_every_agent_of_a_quick_set_arrives_on_generated_maps(name, quick):
+    rows = quick(name)
+    assert {row['status'] for row in rows} == {'AT_GOAL'}
+    assert {row['generated'] for row in rows} == {'True'}
+    assert len({tuple(row[key] for key in KEY) for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_no_agent_finds_a_way_shorter_than_the_shortest(name, quick):
+    for row in quick(name):
+        if row['world'] != 'changing':
+            assert float(row['cost']) >= float(row['optimal_cost']) - 1e-5, row
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_an_experiment_says_where_its_conditions_come_from(name):
+    experiment = next(experiment for experiment in FROM_PAPERS if experiment.name == name)
+    assert len(experiment.parts.__doc__) > 200
+    full, small = (experiment.parts(Options(quick=quick)) for quick in (False, True))
+    assert [part.name for part in full] == [part.name for part in small]
+    for few, all_of_them in zip(small, full, strict=True):
+        assert {setting.series for setting in few.settings} <= {setting.series for setting in all_of_them.settings}
+
+
+# ---------------------------------------------------------------------- 2009
+def test_tba_star_needs_less_search_for_better_paths_than_real_time_search(quick):
+    figure = Curves(quick('2009'), 'Figure 3')
+    for series in ('LRTA*', 'LSS-LRTA*', 'P LRTA*'):
+        for x in figure.xs(series):
+            assert figure.expansions_a_move('TBA*', 100) < 3 * figure.expansions_a_move(series, x)
+            assert figure.suboptimality('TBA*', 100) < figure.suboptimality(series, x)
+    assert falls([figure.suboptimality('TBA*', R) for R in figure.xs('TBA*')])
+
+
+def test_contemporary_real_time_search_beats_classic_lrta_star(quick):
+    figure = Curves(quick('2009'), 'Figure 3')
+    assert figure.expansions_a_move('LSS-LRTA*', 100) < figure.expansions_a_move('LRTA*', 10)
+    assert figure.suboptimality('LSS-LRTA*', 100) < figure.suboptimality('LRTA*', 10)
+
+
+def test_early_acting_beats_late_acting_and_less_so_with_more_resources(quick):
+    table = Curves(quick('2009'), 'Table 1')
+    saved = [table.suboptimality('late A*', R) - table.suboptimality('TBA*', R) for R in table.xs('TBA*')]
+    assert min(saved) > 0
+    assert falls(saved)
+
+
+def test_switching_paths_by_the_rule_shortens_paths_and_shortcuts_hardly_do(quick):
+    part = Curves(quick('2009'), 'enhancements')
+    for R in part.xs('TBA*, basic'):
+        basic = part.suboptimality('TBA*, basic', R)
+        assert part.suboptimality('TBA*, path switch', R) < basic
+        assert part.suboptimality('TBA*, shortcut', R) == pytest.approx(basic, rel=0.01)
+
+
+# ---------------------------------------------------------------------- 2012
+def test_the_first_interval_only_searches(quick):
+    table = [row for row in quick('2012') if row['series'] in ('RTAA*', 'daRTAA*', 'TBA*')]
+    assert {int(row['intervals']) - int(row['moves']) for row in table} == {1}
+
+
+def test_known_terrain_movements_in_excess_of_a_star_fall_with_the_interval(quick):
+    table = Curves(quick('2012'), 'Table 1')
+    movements = table.over_x('moves', 'A*')
+    assert len(set(movements)) == 1
+    assert falls(table.over_x('moves', 'TBA*'))
+    for k in table.xs('TBA*'):
+        intervals = {series: table.mean('intervals', series, k) for series in ('TBA*', 'A*', 'RTAA*', 'daRTAA*')}
+        assert min(intervals, key=intervals.get) == 'TBA*'  # in fewer intervals than A*, against the paper's text
+
+
+@pytest.mark.parametrize('part', ['Table 2', 'Table 3'])
+def test_unknown_terrain_intervals_fall_and_complete_searches_walk_the_same_way(part, quick):
+    table = Curves(quick('2012'), part)
+    for series in ('Repeated A*', 'Adaptive A*', 'D* Lite'):
+        assert len(set(table.over_x('moves', series))) == 1
+        assert falls(table.over_x('intervals', series))
+    for k in table.xs('TBAA*'):
+        assert table.mean('intervals', 'Adaptive A*', k) < table.mean('intervals', 'Repeated A*', k)
+    shortest = min(table.xs('TBAA*'))
+    for series in ('RTBA*', 'Adaptive A*', 'Repeated A*'):
+        assert table.mean('intervals', 'TBAA*', shortest) < table.mean('intervals', series, shortest)
+
+
+def test_a_longer_time_has_more_expansions(quick):
+    table = Curves(quick(BY_CLOCK), 'Table 1')
+    for series in ('TBA*', 'A*', 'RTAA*'):
+        short, long = table.xs(series)
+        assert table.mean('k', series, short) < table.mean('k', series, long)
+
+
+# ---------------------------------------------------------------------- 2014
+SETS = ('BG', 'WC3', 'ROOMS', 'StarCraft')
+
+
+@pytest.mark.parametrize('set_name', SETS)
+def test_weights_save_cost_where_the_look_ahead_is_short(set_name, quick):
+    figures = Curves(quick('2014'), 'Figures 1-4', set_name)
+    for k in (1, 16):
+        costs = [figures.mean('cost', series, k) for series in ('TBA*', 'TB-WA*(1.4)', 'TB-WA*(3)')]
+        assert falls(costs)
+    at_1 = {series: figures.mean('cost', series, 1) for series, _ in figures.groups}
+    assert min(at_1, key=at_1.get) == 'TB-GBFS'
+
+
+def test_greedy_search_is_several_times_better_than_tba_star_on_rooms(quick):
+    figures = Curves(quick('2014'), 'Figures 1-4', 'ROOMS')
+    assert figures.mean('cost', 'TBA*', 1) > 3 * figures.mean('cost', 'TB-GBFS', 1)
+
+
+def test_weights_make_search_on_large_maps_many_times_smaller(quick):
+    figures = Curves(quick('2014'), 'Figures 1-4', 'StarCraft')
+    for series in ('TB-WA*(3)', 'TB-GBFS'):
+        assert figures.mean('expansions', 'TBA*', 256) > 6 * figures.mean('expansions', series, 256)
+
+
+@pytest.mark.parametrize('set_name', SETS)
+def test_tba_star_makes_most_back_moves_and_greedy_search_fewest(set_name, quick):
+    figures = Curves(quick('2014'), 'Figures 1-4', set_name)
+    for k in (1, 16, 256):
+        back_moves = [figures.mean('back_moves', series, k) for series in ('TBA*', 'TB-WA*(3)', 'TB-GBFS')]
+        assert back_moves == sorted(back_moves, reverse=True)
+        assert back_moves[0] > back_moves[2]
+
+
+@pytest.mark.parametrize('set_name', SETS)
+def test_non_optimal_moves_fall_with_the_weight_but_for_a_long_look_ahead(set_name, quick):
+    figures = Curves(quick('2014'), 'Figures 1-4', set_name)
+    for k in (1, 16):
+        assert figures.mean('non_optimal_moves', 'TB-WA*(3)', k) < figures.mean('non_optimal_moves', 'TBA*', k)
+    assert figures.mean('non_optimal_moves', 'TB-WA*(3)', 256) > figures.mean('non_optimal_moves', 'TBA*', 256)
+
+
+@pytest.mark.parametrize('rate', [1, 5, 10])
+def test_weights_save_cost_and_search_on_changing_maps(rate, quick):
+    figure = Curves(quick('2014-dynamic'), 'Figure 5', rate=rate)
+    for k in (1, 256):
+        for name in ('cost', 'expansions'):
+            assert figure.mean(name, 'TB-WA*(3)', k) < figure.mean(name, 'TBA*', k)
+
+
+@pytest.mark.parametrize('rate', [1, 5, 10])
+@pytest.mark.parametrize('series', ['TBA*', 'TB-WA*(3)'])
+def test_lazy_restarts_search_less_than_eager_ones(series, rate, quick):
+    figure = Curves(quick('2014-dynamic'), 'Figure 6', rate=rate)
+    for name in ('searches', 'expansions'):
+        assert figure.mean(name, f'{series}, lazy', math.inf) < figure.mean(name, f'{series}, eager', math.inf)
+
+
+# ---------------------------------------------------------------------- ours
+def test_re_opening_costs_expansions(quick):
+    part = Curves(quick('ours'), 're-opening')
+    for series in ('TB-WA*(1.4)', 'TB-WA*(3)'):
+        assert part.mean('expansions', series, 256) < part.mean('expansions', f'{series}, re-opening', 256)
+    assert part.mean('expansions', 'TBA*', 256) == part.mean('expansions', 'TBA*, re-opening', 256)
+
+
+def test_floating_ties_cost_expansions_on_open_maps_and_nothing_else(quick):
+    part = Curves(quick('ours'), 'exact ties', 'open')
+    floating, exact = ('A*, floating', math.inf), ('TBA*, larger_g', math.inf)
+    assert part.mean('expansions', *floating) > 1.2 * part.mean('expansions', *exact)
+    assert part.mean('cost', *floating) == pytest.approx(part.mean('cost', *exact))
+
+
+def test_only_the_lazy_rule_as_printed_walks_into_obstacles(quick):
+    refused = defaultdict(int)
+    for row in quick('ours'):
+        refused[dict(option.split('=') for option in row['options'].split()).get('restart')] += int(
+            row['refused_moves']
+        )
+    assert refused['lazy_as_printed'] > 0
+    assert refused['lazy'] == refused['eager'] == 0
+
+
+def test_cutting_corners_shortens_paths(quick):
+    part = Curves(quick('ours'), 'corner cutting', 'ROOMS')
+    assert part.mean('optimal_cost', 'TBA*, cutting corners', 256) < part.mean('optimal_cost', 'TBA*', 256)
+
+
+@pytest.mark.parametrize('rate', [1, 5, 10])
+def test_rtb_wa_star_arrives_long_before_d_star_lite_when_expansions_are_few(rate, quick):
+    part = Curves(quick('ours-replanning'), 'D* Lite', rate=rate)
+    assert 2 * part.mean('intervals', 'TB-WA*(3)', 16) < part.mean('intervals', 'D* Lite', 16)
+    assert part.mean('cost', 'D* Lite', math.inf) < part.mean('cost', 'TB-WA*(3)', math.inf)
+
+
+# ---------------------------------------------------------------------- the engine
+@pytest.mark.parametrize('name', [name for name in NAMES if name != BY_CLOCK])
+def test_the_same_seed_gives_the_same_rows_whatever_the_number_of_jobs(name, tmp_path):
+    for jobs in ('1', '3'):
+        carry_out(name, tmp_path / jobs, '--quick', '--problems', '1', '--jobs', jobs, '--seed', '7')
+    one, three = (without_times(tmp_path / jobs / f'{name}-quick.csv') for jobs in ('1', '3'))
+    assert one == three
+    assert len(one) > 20
+
+
+def test_another_seed_gives_other_problems(tmp_path):
+    for seed in ('1', '2'):
+        carry_out('2014', tmp_path / seed, '--quick', '--problems', '1', '--jobs', '1', '--seed', seed)
+    first, second = (read(tmp_path / seed / '2014-quick.csv') for seed in ('1', '2'))
+    starts = [[(row['start_x'], row['start_y']) for row in rows] for rows in (first, second)]
+    assert starts[0] != starts[1]
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
+    """Rows that are there stay as they are, and half a row is run again."""
+    arguments = ('--quick', '--problems', '1', '--jobs', '1')
+    carry_out('2014', tmp_path / 'whole', *arguments)
+    lines = (tmp_path / 'whole' / '2014-quick.csv').read_text().splitlines()
+    header = lines[0].split(',')
+    kept = [line.split(',') for line in lines[1:20]]
+    for row in kept:
+        row[header.index('search_time_s')] = '77'
+    torn = tmp_path / 'torn' / '2014-quick.csv'
+    torn.parent.mkdir()
+    torn.write_text('\n'.join([lines[0], *(','.join(row) for row in kept), lines[20][:30]]))
+    carry_out('2014', tmp_path / 'torn', *arguments)
+    assert without_times(torn) == without_times(tmp_path / 'whole' / '2014-quick.csv')
+    assert sum(row['search_time_s'] == '77' for row in read(torn)) == len(kept)
+
+
+def test_more_problems_keep_the_rows_of_those_before(tmp_path):
+    carry_out('2014', tmp_path, '--quick', '--problems', '1', '--jobs', '1')
+    before = read(tmp_path / '2014-quick.csv')
+    carry_out('2014', tmp_path, '--quick', '--problems', '2', '--jobs', '1')
+    after = read(tmp_path / '2014-quick.csv')
+    assert len(after) == 2 * len(before)
+    assert [row for row in after if row['problem'] == '0'] == before
+
+
+def start_long_run(tmp_path):
+    """A run that takes minutes, once some of its rows are there; and its workers."""
+    command = [*COMMAND, '2014', '--jobs', '2', '--out', str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    path = tmp_path / '2014.csv'
+    deadline = time.monotonic() + 60
+    while not (path.exists() and path.read_text().count('\n') > 50):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return process, path, children(process.pid)
+
+
+def children(pid):
+    return [int(child) for child in Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+
+
+def wait_for_end(pids):
+    deadline = time.monotonic() + 20
+    while left := [pid for pid in pids if is_running(pid)]:
+        assert time.monotonic() < deadline, f'{left} still run'
+        time.sleep(0.05)
+
+
+def is_running(pid):
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
+def test_ctrl_c_keeps_the_rows_and_ends_the_workers(tmp_path):
+    process, path, workers = start_long_run(tmp_path)
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert 'goes on' in printed
+    assert f'{len(read(path))} of' in printed
+    assert len(workers) >= 2
+    wait_for_end(workers)
+
+
+def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+    process, path, workers = start_long_run(tmp_path)
+    process.kill()
+    process.communicate(timeout=60)
+    wait_for_end(workers)
+    assert len(read(path)) >= 50
+
+
+def test_a_map_that_has_no_problems_does_not_keep_others_from_being_run(tmp_path):
+    folder = tmp_path / 'maps' / 'rooms'
+    folder.mkdir(parents=True)
+    for name, row in (('free', '.' * 30), ('full', '@' * 30)):
+        lines = ['type octile', 'height 30', 'width 30', 'map', *[row] * 30]
+        (folder / f'{name}.map').write_text('\n'.join(lines) + '\n')
+    arguments = ('--quick', '--maps', str(tmp_path / 'maps'), '--problems', '1', '--jobs', '2')
+    done = carry_out('2014', tmp_path, *arguments, code=1)
+    rows = read(tmp_path / '2014-quick.csv')
+    assert {(row['set'], row['map'], row['generated']) for row in rows} == {('ROOMS', 'free', 'False')}
+    assert 'every cell of the map is blocked' in done.stderr
+    assert 'does not have Cauldron, Expedition' in done.stdout
+    assert 'does not have a folder bg512' in done.stdout
+
+
+def test_two_processes_do_not_write_to_one_file(tmp_path):
+    process, _, _ = start_long_run(tmp_path)
+    try:
+        done = carry_out('2014', tmp_path, code=1)
+        assert 'being written by another process' in done.stderr
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_rows_with_other_columns_are_not_mixed_with_ours(tmp_path):
+    carry_out('2014', tmp_path, '--quick', '--problems', '1', '--jobs', '1')
+    path = tmp_path / '2014-quick.csv'
+    path.write_text(path.read_text().replace('back_moves', 'moves_back', 1))
+    done = carry_out('2014', tmp_path, '--quick', '--problems', '2', '--jobs', '1', code=1)
+    assert 'other columns (back_moves, moves_back)' in done.stderr
+
+
+def test_a_session_tells_where_its_rows_come_from(tmp_path):
+    carry_out('2014', tmp_path, '--quick', '--problems', '1', '--jobs', '1')
+    told = (tmp_path / '2014-quick.sessions.jsonl').read_text()
+    for name in ('date', 'commit', 'cpu', 'python', 'numpy', 'problems'):
+        assert f'"{name}"' in told
+    assert told.count('\n') == 1
+
+
+def test_a_cluster_gives_the_same_rows(tmp_path):
+    distributed = pytest.importorskip('distributed')
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        arguments = ('--quick', '--problems', '1', '--scheduler', cluster.scheduler_address)
+        carry_out('2014', tmp_path / 'cluster', *arguments)
+    carry_out('2014', tmp_path / 'here', '--quick', '--problems', '1', '--jobs', '1')
+    there, here = (without_times(tmp_path / place / '2014-quick.csv') for place in ('cluster', 'here'))
+    assert there == here
