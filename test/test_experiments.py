@@ -7,6 +7,7 @@ same. How far each claim holds on the papers' maps is the report's to say.
 import csv
 import itertools
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -14,11 +15,16 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tb_planner import Grid, Static, find_path, move_to_goal
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.engine import TIMES, Options
-from tb_planner.benchmark.trials import KEY
+from tb_planner.benchmark.paper_2012 import PAPER_2012
+from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
+from tb_planner.benchmark.terrain import Problem
+from tb_planner.benchmark.trials import KEY, Ground, carry_out_task, new_agent, tasks_of
 
 COMMAND = [sys.executable, '-m', 'tb_planner.benchmark', 'run']
 BY_CLOCK = '2012-time'
@@ -144,6 +150,17 @@ def test_switching_paths_by_the_rule_shortens_paths_and_shortcuts_hardly_do(quic
         assert part.suboptimality('TBA*, shortcut', R) == pytest.approx(basic, rel=0.01)
 
 
+def test_problems_of_2009_are_as_long_as_its_range_says(quick):
+    for row in quick('2009'):
+        assert 90 <= float(row['optimal_cost']) <= 200
+
+
+def test_both_rows_of_table_1_have_the_same_expansions_an_action(quick):
+    for row in quick('2009'):
+        if row['part'] == 'Table 1':
+            assert int(row['k']) == math.floor(0.9 * float(row['x']))
+
+
 # ---------------------------------------------------------------------- 2012
 def test_the_first_interval_only_searches(quick):
     table = [row for row in quick('2012') if row['series'] in ('RTAA*', 'daRTAA*', 'TBA*')]
@@ -152,8 +169,8 @@ def test_the_first_interval_only_searches(quick):
 
 def test_known_terrain_movements_in_excess_of_a_star_fall_with_the_interval(quick):
     table = Curves(quick('2012'), 'Table 1')
-    movements = table.over_x('moves', 'A*')
-    assert len(set(movements)) == 1
+    assert len(set(table.over_x('moves', 'A*'))) == 1
+    assert all(table.suboptimality('A*', k) == 1 for k in table.xs('A*'))
     assert falls(table.over_x('moves', 'TBA*'))
     for k in table.xs('TBA*'):
         intervals = {series: table.mean('intervals', series, k) for series in ('TBA*', 'A*', 'RTAA*', 'daRTAA*')}
@@ -275,6 +292,38 @@ def test_rtb_wa_star_arrives_long_before_d_star_lite_when_expansions_are_few(rat
     assert part.mean('cost', 'D* Lite', math.inf) < part.mean('cost', 'TB-WA*(3)', math.inf)
 
 
+# ---------------------------------------------------------------------- a trial
+def test_a_row_tells_what_move_to_goal_tells():
+    """Trials share their grid and the distances to the goal; a run alone on its own grid is the same."""
+    part = PAPER_2014.parts(Options(quick=True))[2]
+    task = next(tasks_of('2014', (part,), seed=3))
+    rows = carry_out_task(task)
+    blocked = task.map.blocked(task.problem)
+    for row, setting in zip(rows, task.settings, strict=True):
+        grid = Grid(blocked)
+        problem = (row['start_x'], row['start_y']), (row['goal_x'], row['goal_y'])
+        agent = new_agent(setting, grid, Problem(*problem), seed=0)
+        run = move_to_goal(agent, Static(grid), non_optimal=True)
+        for name in ('moves', 'back_moves', 'non_optimal_moves', 'intervals', 'expansions', 'searches'):
+            assert row[name] == getattr(run, name), (setting, name)
+        assert row['cost'] == pytest.approx(run.cost)
+        assert row['optimal_cost'] == pytest.approx(find_path(Grid(blocked), *problem).cost)
+
+
+def test_partly_unknown_terrain_hides_15_per_cent_of_the_free_cells():
+    task = next(tasks_of('2012', PAPER_2012.parts(Options(quick=True))[2:], seed=3))
+    ground = Ground(task)
+    hidden = ground.true & ~ground.known
+    assert np.array_equal(ground.known & ~ground.true, np.zeros_like(ground.known))
+    assert hidden.sum() == round(0.15 * np.count_nonzero(~ground.known))
+
+
+def test_maps_that_change_are_drawn_for_each_problem():
+    first, second = itertools.islice(tasks_of('x', PAPER_2014_DYNAMIC.parts(Options(quick=True)), seed=0), 2)
+    assert not np.array_equal(first.map.blocked(first.problem), second.map.blocked(second.problem))
+    assert np.count_nonzero(first.map.blocked(0)) == round(0.1 * 250 * 250)
+
+
 # ---------------------------------------------------------------------- the engine
 @pytest.mark.parametrize('name', [name for name in NAMES if name != BY_CLOCK])
 def test_the_same_seed_gives_the_same_rows_whatever_the_number_of_jobs(name, tmp_path):
@@ -355,7 +404,7 @@ def test_ctrl_c_keeps_the_rows_and_ends_the_workers(tmp_path):
     process.send_signal(signal.SIGINT)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert 'goes on' in printed
+    assert 'interrupted: the same command goes on' in printed
     assert f'{len(read(path))} of' in printed
     assert len(workers) >= 2
     wait_for_end(workers)
@@ -382,6 +431,20 @@ def test_a_map_that_has_no_problems_does_not_keep_others_from_being_run(tmp_path
     assert 'every cell of the map is blocked' in done.stderr
     assert 'does not have Cauldron, Expedition' in done.stdout
     assert 'does not have a folder bg512' in done.stdout
+
+
+def test_a_worker_that_is_killed_is_told_and_the_rows_stay(tmp_path):
+    process, path, _ = start_long_run(tmp_path)
+    os.kill(busiest(children(process.pid)), signal.SIGKILL)
+    printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert 'terminated abruptly' in printed
+    assert f'{len(read(path))} of' in printed
+
+
+def busiest(pids):
+    """A worker, and not what looks after the processes' resources."""
+    return max(pids, key=lambda pid: int(Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[11]))
 
 
 def test_two_processes_do_not_write_to_one_file(tmp_path):

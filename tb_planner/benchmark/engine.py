@@ -1,9 +1,10 @@
 """Carries out an experiment's trials on processes or on a Dask cluster, and keeps every row that was finished.
 
-One CSV file an experiment, written by this process alone: a row is on the disk as soon as its trial has ended. Trials
+One CSV file an experiment, written by this process alone: rows are on the disk as soon as their task has ended. Trials
 whose rows are there are not run again. In the end, or when interrupted, the rows are put in order, so that the same
 seed gives the same file, but for times, whatever the number of processes. Where rows come from (date, commit, machine,
-options) is told in a file beside it, a line a session; each row names its commit.
+options) is told in a file beside it, a line a session; each row names its commit. All maps get their first problem
+before any gets its second, so that the time left is known early.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import threading
 import traceback
 from collections.abc import Callable, Generator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +31,8 @@ from tb_planner.benchmark import rows as provenance_of
 from tb_planner.benchmark.experiment import Plan, Row, grouped, mean, progress_bar, table
 from tb_planner.benchmark.trials import KEY, Part, Task, carry_out_task, tasks_of
 
-TIMES = ('search_time_s', 'commit')
-"""Columns that another run with the same seed fills otherwise."""
+TIMES = ('search_time_s',)
+"""Columns that another run with the same seed fills otherwise; all that is measured, where intervals are times."""
 NUMBER = re.compile(r'-?\d+(\.\d+)?')
 
 
@@ -139,35 +141,40 @@ def carry_out(experiment: Experiment, options: argparse.Namespace) -> int:
     parts = experiment.parts(Options(options.maps, options.problems, options.quick))
     name = f'{experiment.name}-quick' if options.quick else experiment.name
     file = ResultFile((options.out or Path('results')) / f'{name}.csv')
-    wanted = list(tasks_of(experiment.name, parts, options.seed))
+    wanted = sorted(tasks_of(experiment.name, parts, options.seed), key=lambda task: task.problem)
     total = sum(len(task.settings) for task in wanted)
     left = [task for task in (unfinished(task, file) for task in wanted) if task.settings]
-    there = total - sum(len(task.settings) for task in left)
+    to_do = sum(len(task.settings) for task in left)
+    if to_do < total:
+        print(f'{total - to_do} of {total} rows are there')
     commit = note_session(file.path, options)
     failed: list[Outcome] = []
-    interrupted = False
+    broken = ''
     try:
-        with contextlib.closing(outcomes(left, options)) as arriving, progress_bar(name, Plan(total, iter(()))) as bar:
-            bar.update(there)
+        with contextlib.closing(outcomes(left, options)) as arriving, progress_bar(name, Plan(to_do, iter(()))) as bar:
             for outcome in arriving:
                 file.append([{**row, 'commit': commit} for row in outcome.rows])
                 if outcome.error:
                     failed.append(outcome)
                 bar.update(len(outcome.task.settings))
     except KeyboardInterrupt:
-        interrupted = True
+        broken = 'interrupted'
+    except BrokenProcessPool as error:
+        broken = str(error)
     file.put_in_order()
     file.close()
     keys = {key_of(key) for task in wanted for key in task.known_columns()}
     rows = [row for row in file.rows if key_of(row) in keys]
     if rows:
         print(summary(rows))
-    print(f'\n{len(rows)} of {total} rows in {file.path}' + ('; interrupted, the same command goes on' * interrupted))
-    for task, _, error in failed[:3]:
-        print(f'\nfailed: {task.part}, {task.map.name}, problem {task.problem}\n{error}', file=sys.stderr)
+    print(f'\n{len(rows)} of {total} rows in {file.path}')
+    if broken:
+        print(f'{broken}: the same command goes on')
+    for task, _, trace in failed[:3]:
+        print(f'\nfailed: {task.part}, {task.map.name}, problem {task.problem}\n{trace}', file=sys.stderr)
     if failed:
         print(f'{len(failed)} tasks have failed; the same command tries them again', file=sys.stderr)
-    return 130 if interrupted else int(bool(failed))
+    return 130 if broken == 'interrupted' else int(bool(broken or failed))
 
 
 def unfinished(task: Task, file: ResultFile) -> Task:
@@ -232,7 +239,11 @@ def on_cluster(tasks: list[Task], address: str) -> Generator[Outcome, None, None
         from dask.distributed import as_completed as as_finished
     except ImportError as error:
         raise SystemExit(f"--scheduler needs Dask: pip install 'tb_planner[cluster]' ({error})") from error
-    with Client(address) as client:
+    try:
+        client = Client(address)
+    except OSError as error:
+        raise SystemExit(f'no Dask scheduler answers at {address}: {error}') from error
+    with client:
         futures = client.map(attempt, tasks, pure=False)
         try:
             for future in as_finished(futures):
