@@ -26,6 +26,8 @@ from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
 from tb_planner.benchmark.terrain import Problem
 from tb_planner.benchmark.trials import KEY, Ground, carry_out_task, new_agent, tasks_of
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, '-m', 'tb_planner.benchmark', 'run']
 BY_CLOCK = '2012-time'
 NAMES = [experiment.name for experiment in FROM_PAPERS]
@@ -332,6 +334,14 @@ def test_the_same_seed_gives_the_same_rows_whatever_the_number_of_jobs(name, tmp
     one, three = (without_times(tmp_path / jobs / f'{name}-quick.csv') for jobs in ('1', '3'))
     assert one == three
     assert len(one) > 20
+
+
+def test_a_part_can_be_run_alone(tmp_path):
+    arguments = ('--quick', '--problems', '1', '--jobs', '1')
+    carry_out('2012', tmp_path, *arguments, '--part', 'Table 1')
+    assert {row['part'] for row in read(tmp_path / '2012-quick.csv')} == {'Table 1'}
+    done = carry_out('2012', tmp_path, *arguments, '--part', 'Table 4', code=1)
+    assert 'there are Table 1, Table 2, Table 3' in done.stderr
 
 
 def test_another_seed_gives_other_problems(tmp_path):

@@ -138,7 +138,7 @@ def _natural(text: str) -> tuple[int, float, str]:
 
 def carry_out(experiment: Experiment, options: argparse.Namespace) -> int:
     """Runs what is not there yet, and sums up all that is; the exit code."""
-    parts = experiment.parts(Options(options.maps, options.problems, options.quick))
+    parts = chosen_parts(experiment.parts(Options(options.maps, options.problems, options.quick)), options.part)
     name = f'{experiment.name}-quick' if options.quick else experiment.name
     file = ResultFile((options.out or Path('results')) / f'{name}.csv')
     wanted = sorted(tasks_of(experiment.name, parts, options.seed), key=lambda task: task.problem)
@@ -175,6 +175,13 @@ def carry_out(experiment: Experiment, options: argparse.Namespace) -> int:
     if failed:
         print(f'{len(failed)} tasks have failed; the same command tries them again', file=sys.stderr)
     return 130 if broken == 'interrupted' else int(bool(broken or failed))
+
+
+def chosen_parts(parts: tuple[Part, ...], name: str | None) -> tuple[Part, ...]:
+    names = sorted({part.name for part in parts})
+    if name not in (None, *names):
+        raise SystemExit(f'there is no part {name!r}; there are {", ".join(names)}')
+    return tuple(part for part in parts if name in (None, part.name))
 
 
 def unfinished(task: Task, file: ResultFile) -> Task:
@@ -285,6 +292,7 @@ def summary(rows: list[Row]) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--part', metavar='NAME', help='one figure or table alone')
     parser.add_argument('--maps', type=Path, metavar='DIR', help="MovingAI's maps; else generated ones stand in")
     parser.add_argument('--problems', type=positive, metavar='N', help="on each map, in place of the paper's number")
     parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, metavar='N', help='processes (all cores)')
