@@ -409,9 +409,10 @@ def is_running(pid):
         return False
 
 
-def test_ctrl_c_keeps_the_rows_and_ends_the_workers(tmp_path):
+@pytest.mark.parametrize('way', [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_the_rows_and_ends_the_workers(way, tmp_path):
     process, path, workers = start_long_run(tmp_path)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(way)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert 'interrupted: the same command goes on' in printed

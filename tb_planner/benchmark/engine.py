@@ -150,6 +150,7 @@ def carry_out(experiment: Experiment, options: argparse.Namespace) -> int:
     commit = note_session(file.path, options)
     failed: list[Outcome] = []
     broken = ''
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a cluster's queue sends ends as Ctrl-C does
     try:
         with contextlib.closing(outcomes(left, options)) as arriving, progress_bar(name, Plan(to_do, iter(()))) as bar:
             for outcome in arriving:
