@@ -3,6 +3,15 @@
 The robot is not the papers' agent: it takes many ticks for a cell, is hardly ever at a cell's centre, and its pose is
 noisy. All is in cells, as in sight.py: the centre of cell (0, 0) is (0.5, 0.5). The work goes with waypoint_distance
 and deviation_tolerance, not with the length of the route.
+
+A tick:
+
+1. Where is the robot? At its pose; if that is in an obstacle, where it was last, or else at the cell to get out by.
+2. Where is it on the route? At the foot: the nearest point within the tolerance and in clear sight. No foot: it has
+   left the route. Cells before the foot are passed.
+3. Where to? Points ahead are fit if the straight way there keeps to the route. Of these, in this order: the farthest
+   in sight from the robot, from its foot and from half a cell beside it, if it is not near; the last waypoint, if it
+   is in sight and not near; whatever is farther and in sight from robot and foot; whatever is in sight at all.
 """
 
 from __future__ import annotations
@@ -247,9 +256,8 @@ class Follower:
             return -1
 
         ways = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
-        dearest[ways <= max(self._near, LEAST_DISTANCE)] = (
-            ANY_COST  # a diagonal step touches cells that are not the route's
-        )
+        # however dear it is beside the route: a diagonal step touches it, and a robot may stop short of what is near
+        dearest[ways <= max(self._near, LEAST_DISTANCE)] = ANY_COST
         share = self._tolerance / 3  # the rest is for noise and drift
         is_near = math.dist(position, foot.point) <= share  # else it has to come nearer first
         reach = self._distance if is_near else min(self._distance, self._tolerance)
