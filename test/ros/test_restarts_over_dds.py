@@ -170,10 +170,11 @@ def test_first_waypoint_on_a_map_that_blocks_the_way_is_in_sight_on_it(around):
     set_out(around)
     wait_for_route(around)
     old, expected = place_of(around.waypoints.last), restarts(around)
-    x, _ = (math.floor(part / RESOLUTION_M) for part in old)
-    assert x > ROBOT[0] + 5
+    x, y = ROBOT
+    assert old[0] > centre((x + 5, y))[0]
+    wall = x + 3, y - 1, x + 4, SIDE  # the way round its near end is short, and what comes after it is out of sight
     around.waypoints.clear()
-    change(around, (x - 3, 40, x - 2, 80), 100)
+    change(around, wall, 100)
     around.peer.wait_until(lambda: any(place_of(waypoint) != old for waypoint in around.waypoints), 'another waypoint')
     around.wait_for_waypoints(20)
     places = [place_of(waypoint) for waypoint in around.waypoints]
@@ -181,7 +182,7 @@ def test_first_waypoint_on_a_map_that_blocks_the_way_is_in_sight_on_it(around):
     assert all(in_sight(around.cells, centre(ROBOT), place) for place in new)
     around.peer.wait_until(lambda: restarts(around)['blocked'] == expected['blocked'] + 1, 'the restart is told')
     wait_for_route(around)
-    change(around, (x - 3, 40, x - 2, 80), 0)
+    change(around, wall, 0)
     around.peer.wait_until(lambda: restarts(around)['shorter'] == expected['shorter'] + 1, 'the restart is told')
     around.peer.wait_until(lambda: length(cells_of(around.plans.last)) == 80, 'the straight way again')
     around.next_facts()
