@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.validate_topic_name import validate_topic_name
+
 from tb_planner.algorithms import ALGORITHMS, MAX_WEIGHT, RESTARTS, Algorithm
 from tb_planner.costmap import OCCUPIED, CostRules
 from tb_planner.grid import MAX_COST
@@ -113,6 +116,41 @@ class PlannerParameters:
         high=3600,
     )
 
+    # Nav2
+    nav2: bool = parameter(False, "whether Nav2's planner actions are served; needs nav2_msgs", read_only=True)
+    compute_path_to_pose_action: str = parameter(
+        'compute_path_to_pose', 'name of the action for a path to a pose', read_only=True
+    )
+    compute_path_through_poses_action: str = parameter(
+        'compute_path_through_poses', 'name of the action for a path through poses', read_only=True
+    )
+    planner_id: str = parameter('GridBased', "planner_id that requests may name; '' they may always")
+    max_planning_time_s: float = parameter(
+        2.0, 'a request that has no path after so long ends with TIMEOUT', unit='s', low=0.001, high=3600
+    )
+    path_tolerance_m: float = parameter(0.5, 'how far from a blocked goal a path may end', unit='m', low=0, high=10)
+    use_final_approach_orientation: bool = parameter(
+        False, "whether a path's last pose looks along the path instead of where the goal does"
+    )
+    output: str = parameter(
+        'waypoint',
+        "what drives the robot: the topic waypoint, or Nav2's controller, by the action follow_path",
+        choices=('waypoint', 'follow_path'),
+        read_only=True,
+    )
+    follow_path_action: str = parameter('follow_path', "name of the controller's action", read_only=True)
+    controller_id: str = parameter('FollowPath', 'controller_id of what is sent there')
+    goal_checker_id: str = parameter('', "goal_checker_id of what is sent there; '' is the only one there is")
+    progress_checker_id: str = parameter('', "progress_checker_id of what is sent there; '' is the only one there is")
+    bond_heartbeat_period: float = parameter(
+        0.1,
+        "time between two heartbeats of the bond with Nav2's lifecycle manager, if nav2 is true; 0 is no bond",
+        unit='s',
+        low=0,
+        high=1,
+        read_only=True,
+    )
+
     # the node
     subscribe_goal_pose: bool = parameter(True, 'whether goals come from the topic goal_pose', read_only=True)
     autostart_node: bool = parameter(False, 'whether the node configures and activates itself', read_only=True)
@@ -128,6 +166,11 @@ class PlannerParameters:
             frame = getattr(self, name)
             if not frame or frame.startswith('/') or ' ' in frame:
                 yield f'{name} is {frame!r}; it is a name without a slash in front and without spaces'
+        for name in ('compute_path_to_pose_action', 'compute_path_through_poses_action', 'follow_path_action'):
+            try:
+                validate_topic_name(getattr(self, name))
+            except (ValueError, InvalidTopicNameException) as error:
+                yield f'{name} is {getattr(self, name)!r}; it is the name of an action: {" ".join(str(error).split())}'
 
     @property
     def period_s(self) -> float:
