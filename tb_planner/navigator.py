@@ -172,8 +172,8 @@ class Navigator:
         planner, geometry = self._errand.planner, self._map.geometry
         planner.k = settings.k
         planner.min_improvement = settings.min_improvement
-        planner.start_tolerance = _whole_cells(settings.start_tolerance_m, geometry)
-        planner.goal_tolerance = _whole_cells(settings.goal_tolerance_m, geometry)
+        planner.start_tolerance = whole_cells(settings.start_tolerance_m, geometry)
+        planner.goal_tolerance = whole_cells(settings.goal_tolerance_m, geometry)
         self._errand.use_followers(*self._new_followers(self._map))
         if old.algorithm != settings.algorithm or planner.target != self._target:
             self._set_out_again(Reason.SETTINGS, self._errand.hold())
@@ -181,7 +181,7 @@ class Navigator:
     def new_goal(self, goal: Pose2) -> None:
         """Instead of the old one, if there is one. Within the same cell it needs no new search."""
         old, self._goal, self._stop = self._goal, goal, False
-        if self._map is None or old is None or _cell(self._map.geometry, old) != _cell(self._map.geometry, goal):
+        if self._map is None or old is None or cell_of(self._map.geometry, old) != cell_of(self._map.geometry, goal):
             self._end_errand()
         self._find_target()
 
@@ -227,7 +227,7 @@ class Navigator:
         geometry, route = self._errand.geometry, self._errand.whole_route()
         points = geometry.to_world_array(route)
         if self._goal is not None and self._target == tuple(route[-1].tolist()):
-            end = _end(geometry, self._goal, self._target)
+            end = end_of(geometry, self._goal, self._target)
             points[-1] = end.x_m, end.y_m
         return points
 
@@ -294,8 +294,8 @@ class Navigator:
         """The robot towards its goal."""
         geometry, target = on.geometry, self._target
         size = f'{geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
-        cell = _cell(geometry, pose)
-        if not geometry.contains(_cell(geometry, goal)):
+        cell = cell_of(geometry, pose)
+        if not geometry.contains(cell_of(geometry, goal)):
             return NavigationStatus.GOAL_OUTSIDE_MAP, pose, f'goal {goal} is outside the map of {size}'
         if target is None:
             message = f'goal {goal} is blocked, and so is all within {self._settings.goal_tolerance_m:g} m'
@@ -303,12 +303,12 @@ class Navigator:
         if not geometry.contains(cell):
             return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
         position = geometry.to_grid(pose.x_m, pose.y_m)
-        free = self._way_out(on, cell, position)
+        free = way_out(on, pose, self._settings.start_tolerance_m)
         if free is None:
             near = f'all within {self._settings.start_tolerance_m:g} m on this side of obstacles'
             message = f'the robot at {pose} is blocked, and so is {near}'
             return NavigationStatus.START_BLOCKED, pose, message
-        end = _end(geometry, goal, target)
+        end = end_of(geometry, goal, target)
         if self._has_arrived(on, goal, pose, target):
             self._finish(NavigationStatus.ARRIVED)
             return NavigationStatus.ARRIVED, end, f'at the goal {goal}'
@@ -324,32 +324,12 @@ class Navigator:
         message = f'{math.dist((pose.x_m, pose.y_m), (goal.x_m, goal.y_m)):.2f} m from the goal {goal}'
         return NavigationStatus.NAVIGATING, end if aim.at_end else _waypoint(geometry, aim), message
 
-    def _way_out(self, on: MapUpdate, cell: Cell, position: tuple[float, float]) -> Cell | None:
-        """The robot's own cell; if that is blocked, the nearest free one that it can go straight to through the margins
-        of obstacles, but not through these themselves. In an obstacle, where it can only be by mistake, any."""
-        tolerance = _whole_cells(self._settings.start_tolerance_m, on.geometry)
-        nearest = on.grid.nearest_free(cell, tolerance)
-        if nearest is None or nearest == cell or on.obstacles is None:
-            return nearest
-        x, y = cell
-        box = Box(x, y, x + 1, y + 1).grown(tolerance, on.grid.box)
-        passable = np.where(on.obstacles(box), np.uint16(BLOCKED), np.uint16(COST_STEPS))
-        if passable[y - box.y0, x - box.x0] == BLOCKED:
-            return nearest
-        rows, columns = np.nonzero(on.grid.terrain[box.slices])
-        squares = (columns + box.x0 - x) ** 2 + (rows + box.y0 - y) ** 2
-        order = np.argsort(-squares, kind='stable')[np.count_nonzero(squares > tolerance**2) :]
-        cells = np.column_stack((columns, rows))[order]
-        dearest = np.full(len(cells), COST_STEPS, np.int32)
-        found = farthest_clear(passable, position[0] - box.x0, position[1] - box.y0, cells + 0.5, dearest)
-        return None if found < 0 else (int(cells[found, 0]) + box.x0, int(cells[found, 1]) + box.y0)
-
     def _has_arrived(self, on: MapUpdate, goal: Pose2, pose: Pose2, target: Cell) -> bool:
         """Within the tolerance of the goal; of a cell that stands in for it half of that has to do, since it is up to
         the whole away from the goal. The robot has to see it: it may be behind a wall."""
-        end, tolerance_m = _end(on.geometry, goal, target), self._settings.goal_tolerance_m
-        if target != _cell(on.geometry, goal):
-            if target == _cell(on.geometry, pose):
+        end, tolerance_m = end_of(on.geometry, goal, target), self._settings.goal_tolerance_m
+        if target != cell_of(on.geometry, goal):
+            if target == cell_of(on.geometry, pose):
                 return True
             tolerance_m /= 2
         if math.dist((pose.x_m, pose.y_m), (end.x_m, end.y_m)) > tolerance_m:
@@ -375,9 +355,9 @@ class Navigator:
         self._target = None
         if self._map is None or self._goal is None:
             return
-        geometry, cell = self._map.geometry, _cell(self._map.geometry, self._goal)
+        geometry, cell = self._map.geometry, cell_of(self._map.geometry, self._goal)
         if geometry.contains(cell):
-            tolerance = _whole_cells(self._settings.goal_tolerance_m, geometry)
+            tolerance = whole_cells(self._settings.goal_tolerance_m, geometry)
             self._target = self._map.grid.nearest_free(cell, tolerance)
 
     def _set_out(self, on: MapUpdate, goal: Pose2, start: Cell) -> Errand:
@@ -387,13 +367,13 @@ class Navigator:
         planner = TimeBoundedPlanner(
             on.grid,
             start,
-            _cell(geometry, goal),
+            cell_of(geometry, goal),
             settings.algorithm,
             settings.k,
             trace_steps=None if settings.algorithm.reopen else TRACE_STEPS,
             min_improvement=settings.min_improvement,
-            start_tolerance=_whole_cells(settings.start_tolerance_m, geometry),
-            goal_tolerance=_whole_cells(settings.goal_tolerance_m, geometry),
+            start_tolerance=whole_cells(settings.start_tolerance_m, geometry),
+            goal_tolerance=whole_cells(settings.goal_tolerance_m, geometry),
         )
         if self._because is not None:
             self._restarts.append(self._because)
@@ -437,13 +417,35 @@ class Navigator:
         return follower
 
 
-def _cell(geometry: Geometry, pose: Pose2) -> Cell:
+def way_out(on: MapUpdate, pose: Pose2, tolerance_m: float) -> Cell | None:
+    """The cell of a robot on the map; if that is blocked, the nearest free one that it can go straight to through the
+    margins of obstacles, but not through these themselves. In an obstacle, where it can only be by mistake, any."""
+    cell, position = cell_of(on.geometry, pose), on.geometry.to_grid(pose.x_m, pose.y_m)
+    tolerance = whole_cells(tolerance_m, on.geometry)
+    nearest = on.grid.nearest_free(cell, tolerance)
+    if nearest is None or nearest == cell or on.obstacles is None:
+        return nearest
+    x, y = cell
+    box = Box(x, y, x + 1, y + 1).grown(tolerance, on.grid.box)
+    passable = np.where(on.obstacles(box), np.uint16(BLOCKED), np.uint16(COST_STEPS))
+    if passable[y - box.y0, x - box.x0] == BLOCKED:
+        return nearest
+    rows, columns = np.nonzero(on.grid.terrain[box.slices])
+    squares = (columns + box.x0 - x) ** 2 + (rows + box.y0 - y) ** 2
+    order = np.argsort(-squares, kind='stable')[np.count_nonzero(squares > tolerance**2) :]
+    cells = np.column_stack((columns, rows))[order]
+    dearest = np.full(len(cells), COST_STEPS, np.int32)
+    found = farthest_clear(passable, position[0] - box.x0, position[1] - box.y0, cells + 0.5, dearest)
+    return None if found < 0 else (int(cells[found, 0]) + box.x0, int(cells[found, 1]) + box.y0)
+
+
+def cell_of(geometry: Geometry, pose: Pose2) -> Cell:
     return geometry.cell_at(pose.x_m, pose.y_m)
 
 
-def _end(geometry: Geometry, goal: Pose2, target: Cell) -> Pose2:
+def end_of(geometry: Geometry, goal: Pose2, target: Cell) -> Pose2:
     """Where exactly the way ends."""
-    if target == _cell(geometry, goal):
+    if target == cell_of(geometry, goal):
         return goal
     x_m, y_m = geometry.centre_of(target)
     return Pose2(x_m, y_m, goal.yaw)
@@ -454,5 +456,5 @@ def _waypoint(geometry: Geometry, aim: Aim) -> Pose2:
     return Pose2(x_m, y_m, math.remainder(aim.heading + geometry.yaw, math.tau))
 
 
-def _whole_cells(distance_m: float, geometry: Geometry) -> int:
+def whole_cells(distance_m: float, geometry: Geometry) -> int:
     return math.floor(distance_m / geometry.resolution_m + _ROUNDING)
