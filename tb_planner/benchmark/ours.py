@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tb_planner.benchmark.engine import Experiment, Options
 from tb_planner.benchmark.map_sets import generated, maps_of, random_for_each_problem
+from tb_planner.benchmark.paper_2012 import MOST_INTERVALS
 from tb_planner.benchmark.paper_2014 import OBSTACLES, RATES, SIZE, greedy, static_settings, weighted
 from tb_planner.benchmark.trials import MapSource, Part, Setting
 
@@ -16,6 +18,10 @@ WEIGHTS = (1.0, 1.4, 3.0)
 LOOK_AHEADS = (1, 16, 256)
 ALL_LOOK_AHEADS = (*LOOK_AHEADS, math.inf)
 TIES = ('larger_g', 'lifo')
+SIZES_AND_RATES = ((100, (0.1, 1, 10)), (1000, (0.01, 0.1, 1, 10)))
+QUICK_SIZES_AND_RATES = ((50, (1, 10)), (250, (0.1, 1)))
+SEARCHED = (128, 1130)
+"""Expansions an interval for real-time search: few, and as many as the 2012 paper's shortest interval has."""
 
 
 def switches(options: Options) -> tuple[Part, ...]:
@@ -25,6 +31,8 @@ def switches(options: Options) -> tuple[Part, ...]:
     re-opening: Algorithm 1 as printed re-opens closed states. exact ties: larger g first, newest first, and A* with a
     floating √2, in plain Python, whose expansions alone can be compared (of a whole search: x is inf). lazy as printed:
     Algorithm 3 to the letter; moves that it makes into obstacles are refused and counted. corner cutting: allowed.
+    lazy against eager: by how many cells change, and how long ways are. moves a search: one, or to the end of the path,
+    for RTAA* and daRTAA* on the 2012 paper's maps, known and unknown.
     """
     settings = {
         're-opening': (
@@ -55,6 +63,59 @@ def switches(options: Options) -> tuple[Part, ...]:
     return (
         *(Part(name, static, count, of_part) for name, of_part in settings.items()),
         Part('lazy as printed', changing, changing_count, lazy),
+        *lazy_against_eager(options),
+        *moves_a_search(options),
+    )
+
+
+def lazy_against_eager(options: Options) -> tuple[Part, ...]:
+    """Rates below the 2014 paper's, and maps with shorter ways, with an unbounded look-ahead as in its Figure 6.
+
+    A change of a certain rate blocks rate / 200 of the free cells: of a way over n cells rate n / 200 on the average.
+    """
+    count = options.problems or (4 if options.quick else PROBLEMS)
+    return tuple(
+        Part(
+            'lazy against eager',
+            (replace(random_for_each_problem(size, OBSTACLES), set=f'{size} x {size}'),),
+            count,
+            tuple(
+                weighted(w, math.inf, f', {restart}', restart=restart, rate=rate)
+                for rate in rates
+                for w in (1.0, 3.0)
+                for restart in ('lazy', 'eager')
+            ),
+        )
+        for size, rates in (QUICK_SIZES_AND_RATES if options.quick else SIZES_AND_RATES)
+    )
+
+
+def moves_a_search(options: Options) -> tuple[Part, ...]:
+    """Whether depression avoidance pays goes with how far the agent follows a path before it searches again, and with
+    ties; so both are switched. Corners are cut, and the first interval only searches, as in the 2012 paper."""
+    maps = maps_of('2012', options.maps, scale=0.2 if options.quick else 1.0)
+    count = options.problems or (1 if options.quick else PROBLEMS)
+    return tuple(
+        Part(
+            f'moves a search, {world}',
+            maps,
+            count,
+            tuple(
+                Setting(
+                    f'{name}, {"one move" if movements else "whole path"}, {ties}',
+                    *(algorithm, k, 'k', (('ties', ties), ('movements', movements))),
+                    world=world,
+                    corner_cutting=True,
+                )
+                for k in ((16, 128) if options.quick else SEARCHED)
+                for movements in (1, None)
+                for ties in TIES
+                for name, algorithm in (('RTAA*', 'rtaa_star'), ('daRTAA*', 'da_rtaa_star'))
+            ),
+            game_time=True,
+            max_intervals=MOST_INTERVALS,
+        )
+        for world in ('static', 'unknown')
     )
 
 
