@@ -1,0 +1,254 @@
+"""Cells: what the rows of one setting on one map sum up to. All figures of the report come from them.
+
+Rows of the papers' experiments are many; their sums are few enough to be kept beside a report, which can be made again
+from them.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TextIO
+
+KEY = (
+    *('experiment', 'part', 'set', 'map', 'generated', 'world', 'rate', 'corner_cutting'),
+    *('series', 'algorithm', 'options', 'unit', 'x', 'seed', 'commit'),
+)
+"""The columns in which all rows of a cell are alike."""
+FIGURES = (
+    *('cost', 'optimal_cost', 'moves', 'back_moves', 'non_optimal_moves', 'intervals', 'expansions', 'searches'),
+    *('refused_moves', 'k', 'search_time_s'),
+)
+"""Columns of rows that are summed as they are."""
+MEASURES = (*FIGURES, 'suboptimality', 'expansions_a_move', 'beyond_bound')
+"""What a cell has sums of. suboptimality: cost / optimal cost; beyond_bound: 1 for a run of TB-WA* that has cost more
+than Theorem 2 of the 2014 paper allows."""
+CELLS, SESSIONS = 'cells.csv.gz', 'sessions.jsonl'
+"""The files that stand for all rows, and where these come from, beside a report."""
+
+
+class NotRun(Exception):
+    """There are no rows for what was asked; the message says of what."""
+
+
+@dataclass
+class Cell:
+    """Sums over the runs that count: those that arrived and, on changing maps, whose rivals did, too."""
+
+    key: dict[str, str]
+    problems: int = 0
+    arrived: int = 0
+    counted: int = 0
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(MEASURES, 0.0))
+
+    def take_in(self, other: Cell) -> None:
+        self.problems += other.problems
+        self.arrived += other.arrived
+        self.counted += other.counted
+        for name, value in other.sums.items():
+            self.sums[name] += value
+
+
+Renaming = Callable[[str], str | None]
+
+
+def as_it_is(series: str) -> str | None:
+    return series
+
+
+class Curves:
+    """A figure or a table: means over problems, by set of maps, rate, series and x.
+
+    A set of None is all of them together. Where x is infinite the look-ahead was unbounded.
+    """
+
+    def __init__(self, cells: Iterable[Cell], name: str, rename: Renaming = as_it_is) -> None:
+        self.name = name
+        self._cells: dict[tuple[str | None, float, str, float], Cell] = {}
+        for cell in cells:
+            series = rename(cell.key['series'])
+            if series is None:
+                continue
+            for set_name in (cell.key['set'], None):
+                place = set_name, float(cell.key['rate']), series, float(cell.key['x'])
+                self._cells.setdefault(place, Cell({})).take_in(cell)
+        if not self._cells:
+            raise NotRun(f'{name} was not run')
+
+    @property
+    def sets(self) -> list[str]:
+        return list(dict.fromkeys(place[0] for place in self._cells if place[0]))
+
+    @property
+    def rates(self) -> list[float]:
+        return sorted({place[1] for place in self._cells})
+
+    @property
+    def series(self) -> list[str]:
+        return list(dict.fromkeys(place[2] for place in self._cells))
+
+    def xs(self, series: str, set_name: str | None = None) -> list[float]:
+        return sorted({place[3] for place in self._cells if place[0] == set_name and place[2] == series})
+
+    def cell(self, series: str, x: float, set_name: str | None = None, rate: float = 0.0) -> Cell:
+        place = (set_name, rate, series, x)
+        if place not in self._cells or not self._cells[place].counted:
+            where = ', '.join(str(part) for part in (self.name, set_name, series, f'{x:g}') if part)
+            raise NotRun(f'{where} was not run' if place not in self._cells else f'{where}: no run has arrived')
+        return self._cells[place]
+
+    def mean(self, measure: str, series: str, x: float, set_name: str | None = None, rate: float = 0.0) -> float:
+        cell = self.cell(series, x, set_name, rate)
+        return cell.sums[measure] / cell.counted
+
+    def over_x(self, measure: str, series: str, set_name: str | None = None, rate: float = 0.0) -> list[float]:
+        return [self.mean(measure, series, x, set_name, rate) for x in self.xs(series, set_name)]
+
+
+class Results:
+    """The cells of all experiments that were run, and the sessions that ran them."""
+
+    def __init__(self, cells: list[Cell], sessions: list[dict[str, Any]]) -> None:
+        self.cells = cells
+        self.sessions = sessions
+        self._of_part: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+        for cell in cells:
+            self._of_part[cell.key['experiment'], cell.key['part']].append(cell)
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """Experiment and part, of all that there are rows of."""
+        return list(self._of_part)
+
+    def of_part(self, experiment: str, part: str) -> list[Cell]:
+        if (experiment, part) not in self._of_part:
+            raise NotRun(f'{experiment}, {part}, was not run')
+        return self._of_part[experiment, part]
+
+    def curves(self, experiment: str, part: str, rename: Renaming = as_it_is) -> Curves:
+        return Curves(self.of_part(experiment, part), f'{experiment}, {part}', rename)
+
+
+# ---------------------------------------------------------------------- reading
+def read_results(folder: Path, names: Iterable[str], *, quick: bool = False) -> Results:
+    """From NAME.csv or NAME.csv.gz of each experiment, or from what write_cells() has left."""
+    if not folder.is_dir():
+        raise SystemExit(f'{folder} is not a folder; rows are made by python -m tb_planner.benchmark run NAME')
+    cells: list[Cell] = []
+    sessions: list[dict[str, Any]] = []
+    for name in names:
+        stem = f'{name}-quick' if quick else name
+        for path in (folder / f'{stem}.csv', folder / f'{stem}.csv.gz'):
+            if path.exists():
+                cells += cells_of(path)
+                sessions += read_sessions(folder / f'{stem}.sessions.jsonl')
+                break
+    if not cells and (folder / CELLS).exists():
+        cells, sessions = list(_read_cells(folder / CELLS)), read_sessions(folder / SESSIONS)
+    if not cells:
+        raise SystemExit(f'{folder} has no rows of an experiment; python -m tb_planner.benchmark run NAME makes them')
+    return Results(cells, sessions)
+
+
+def opened(path: Path) -> TextIO:
+    if path.suffix == '.gz':
+        return gzip.open(path, 'rt', newline='')
+    return path.open(newline='')
+
+
+def cells_of(path: Path) -> list[Cell]:
+    """The sums of a file of rows. A last line that is still being written is left out."""
+    with opened(path) as file:
+        reader = csv.reader(file)
+        columns = next(reader, [])
+        if missing := sorted({*KEY, *FIGURES, 'status', 'problem'} - set(columns)):
+            raise SystemExit(f'{path} has no column {", ".join(missing)}')
+        rows = [row for row in reader if len(row) == len(columns)]
+    at = {name: index for index, name in enumerate(columns)}
+    key_of, numbers_of = (itemgetter(*(at[name] for name in names)) for names in (KEY, FIGURES))
+    status, world = at['status'], at['world']
+    walled_in = _problems_that_somebody_gave_up(rows, at)
+    rival_of = itemgetter(*(at[name] for name in RIVALS))
+    cells: dict[tuple[str, ...], Cell] = {}
+    for row in rows:
+        key = key_of(row)
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = Cell(dict(zip(KEY, key, strict=True)))
+        cell.problems += 1
+        if row[status] != 'AT_GOAL':
+            continue
+        cell.arrived += 1
+        if row[world] == 'changing' and rival_of(row) in walled_in:
+            continue
+        cell.counted += 1
+        _add(cell, [float(text or 'nan') for text in numbers_of(row)])
+    return list(cells.values())
+
+
+RIVALS = ('experiment', 'part', 'set', 'map', 'problem', 'rate', 'seed')
+"""Rows alike in these are of agents that had the same problem in the same world."""
+
+
+def _problems_that_somebody_gave_up(rows: list[list[str]], at: dict[str, int]) -> set[Any]:
+    """On changing maps a goal may get walled in for one agent and not for another: then nobody's run counts."""
+    rival_of, status, world = itemgetter(*(at[name] for name in RIVALS)), at['status'], at['world']
+    return {rival_of(row) for row in rows if row[world] == 'changing' and row[status] != 'AT_GOAL'}
+
+
+def _add(cell: Cell, numbers: list[float]) -> None:
+    row = dict(zip(FIGURES, numbers, strict=True))
+    for name, value in row.items():
+        cell.sums[name] += value
+    cell.sums['suboptimality'] += row['cost'] / row['optimal_cost'] if row['optimal_cost'] else 1.0
+    cell.sums['expansions_a_move'] += row['expansions'] / row['moves'] if row['moves'] else 0.0
+    cell.sums['beyond_bound'] += _is_beyond_bound(cell.key, row)
+
+
+def _is_beyond_bound(key: dict[str, str], row: dict[str, float]) -> bool:
+    """Whether the cost is above ⌊(N(w) - 1) / k⌋ c⁺ + 2 w c*, Theorem 2 of the 2014 paper."""
+    if key['algorithm'] != 'tb_wa_star' or key['world'] != 'static' or math.isinf(float(key['x'])):
+        return False
+    w = float(dict(option.split('=') for option in key['options'].split())['w'])
+    before_found = (row['expansions'] - 1) // float(key['x']) * math.sqrt(2)
+    return row['cost'] > before_found + 2 * w * row['optimal_cost'] + 1e-6
+
+
+def read_sessions(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _read_cells(path: Path) -> Iterator[Cell]:
+    with opened(path) as file:
+        for row in csv.DictReader(file):
+            counts = (int(row[name]) for name in ('problems', 'arrived', 'counted'))
+            yield Cell({name: row[name] for name in KEY}, *counts, {name: float(row[name]) for name in MEASURES})
+
+
+# ---------------------------------------------------------------------- writing
+def write_cells(results: Results, folder: Path) -> None:
+    """All cells, and what the sessions tell but for folders of the machine; the same bytes for the same cells."""
+    text = io.StringIO(newline='')
+    writer = csv.writer(text)
+    writer.writerow([*KEY, 'problems', 'arrived', 'counted', *MEASURES])
+    for cell in results.cells:
+        sums = [f'{cell.sums[name]:.10g}' for name in MEASURES]
+        writer.writerow([*cell.key.values(), cell.problems, cell.arrived, cell.counted, *sums])
+    (folder / CELLS).write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
+    lines = [json.dumps(without_folders(session)) for session in results.sessions]
+    (folder / SESSIONS).write_text(''.join(f'{line}\n' for line in lines))
+
+
+def without_folders(session: dict[str, Any]) -> dict[str, Any]:
+    options = {name: Path(value).name if '/' in value else value for name, value in session['options'].items()}
+    return {**session, 'options': options}

@@ -1,0 +1,197 @@
+"""A claim of a paper, and how it is judged: a row of a table, with a function from figures to a verdict.
+
+Verdicts are computed, never written down. A claim about many cases (sets of maps, look-aheads) holds if it does in all
+of them; it holds only if … where it does in half of them or more, or where one of our choices decides; else it does
+not hold.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tb_planner.benchmark.cells import Curves, NotRun, Renaming, Results, as_it_is
+
+FLAT = 0.01
+"""A change by less than this fraction is none."""
+
+
+class Verdict(enum.Enum):
+    HOLDS = 'holds'
+    ONLY_IF = 'holds only if'
+    FAILS = 'does not hold'
+    NOT_RUN = 'not run'
+
+
+@dataclass(frozen=True)
+class Finding:
+    """figure: what was measured; condition: where the claim holds, of one that holds only there."""
+
+    verdict: Verdict
+    figure: str
+    condition: str = ''
+
+
+@dataclass(frozen=True)
+class Case:
+    """A place where a claim can be looked at: names of columns and their values there, as ('', 'BG'), ('k =', '4')."""
+
+    where: tuple[tuple[str, str], ...]
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Claim:
+    """In our words; place: where the paper says so; test: what counts as holding.
+
+    experiment and part: whose curves are judged. A claim without a judge cannot be decided by rows; then test says why.
+    """
+
+    id: str
+    paper: str
+    place: str
+    text: str
+    test: str
+    experiment: str
+    part: str
+    judge: Callable[[Curves], Finding] | None
+    note: str = ''
+
+
+@dataclass(frozen=True)
+class Variation:
+    """Another run in which a claim can be judged: with one of our choices switched, or in another unit."""
+
+    condition: str
+    experiment: str
+    part: str
+    rename: Renaming = as_it_is
+    base: bool = False  # the same runs with no choice switched: what the others are to be compared with
+
+
+@dataclass(frozen=True)
+class Judged:
+    claim: Claim
+    finding: Finding
+    elsewhere: tuple[tuple[Variation, Finding], ...]
+
+
+def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) -> Judged:
+    """The claim in its own experiment, and in its variations."""
+    if claim.judge is None:
+        return Judged(claim, Finding(Verdict.NOT_RUN, claim.test), ())
+    found = _look(claim.judge, results, Variation('', claim.experiment, claim.part))
+    elsewhere = tuple((variation, _look(claim.judge, results, variation)) for variation in variations)
+    return Judged(claim, _decided_by_choice(found, elsewhere), elsewhere)
+
+
+def _look(judge_curves: Callable[[Curves], Finding], results: Results, variation: Variation) -> Finding:
+    try:
+        return judge_curves(results.curves(variation.experiment, variation.part, variation.rename))
+    except NotRun as reason:
+        return Finding(Verdict.NOT_RUN, str(reason))
+
+
+def _decided_by_choice(found: Finding, elsewhere: tuple[tuple[Variation, Finding], ...]) -> Finding:
+    """A claim that holds with one choice switched, and not without on the same problems, holds only if it is."""
+    if found.verdict not in (Verdict.FAILS, Verdict.ONLY_IF):
+        return found
+    if any(variation.base and finding.verdict is Verdict.HOLDS for variation, finding in elsewhere):
+        return found
+    deciding = [f'if {v.condition}' for v, finding in elsewhere if not v.base and finding.verdict is Verdict.HOLDS]
+    if not deciding:
+        return found
+    condition = ' or '.join(filter(None, (found.condition, *deciding)))
+    return Finding(Verdict.ONLY_IF, found.figure, condition)
+
+
+# ---------------------------------------------------------------------- from cases to verdicts
+def judged(cases: Sequence[Case], figure: str) -> Finding:
+    """All cases: holds. Half or more: only if. Fewer: does not hold; the figure tells where it does."""
+    if not cases:
+        raise NotRun('no case of this claim was run')
+    held = [case for case in cases if case.holds]
+    if len(held) == len(cases):
+        return Finding(Verdict.HOLDS, figure)
+    counted = f'{figure}; holds in {len(held)} of {len(cases)} cases' if len(cases) > 1 else figure
+    if 2 * len(held) >= len(cases):
+        return Finding(Verdict.ONLY_IF, counted, condition_of(cases))
+    return Finding(Verdict.FAILS, f'{counted}: {_listed(held, cases)}' if held else counted)
+
+
+def in_most(cases: Sequence[Case], figure: str) -> Finding:
+    """For claims about most cases: more than half of them."""
+    if not cases:
+        raise NotRun('no case of this claim was run')
+    held = [case for case in cases if case.holds]
+    counted = f'{len(held)} of {len(cases)} cases' + (f'; {figure}' if figure else '')
+    return Finding(Verdict.HOLDS if 2 * len(held) > len(cases) else Verdict.FAILS, counted)
+
+
+def condition_of(cases: Sequence[Case]) -> str:
+    """The shorter of: the cases in which it holds, or all but those in which it fails."""
+    held = [case for case in cases if case.holds]
+    failed = [case for case in cases if not case.holds]
+    only, but = f'only for {_listed(held, cases)}', f'in all cases but {_listed(failed, cases)}'
+    return only if len(only) <= len(but) else but
+
+
+def _listed(chosen: Sequence[Case], cases: Sequence[Case]) -> str:
+    """ROOMS (k = 1, 4); WC3: the values of the last column behind those of the first, left out if they are all."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    every: dict[tuple[str, ...], list[str]] = {}
+    for into, some in ((groups, chosen), (every, cases)):
+        for case in some:
+            values = into.setdefault(tuple(_said(*part) for part in case.where[:-1]), [])
+            if case.where[-1][1] not in values:
+                values.append(case.where[-1][1])
+    column = cases[0].where[-1][0]
+    if groups.keys() == every.keys() and len({tuple(values) for values in groups.values()}) == 1 < len(groups):
+        return _said(column, ', '.join(next(iter(groups.values()))))
+    texts = []
+    for place, values in groups.items():
+        last = _said(column, ', '.join(values))
+        if not place or not place[0]:
+            texts.append(last)
+        elif values == every[place]:
+            texts.append(' '.join(place))
+        else:
+            texts.append(f'{" ".join(place)} ({last})')
+    return '; '.join(texts)
+
+
+def _said(column: str, value: str) -> str:
+    return f'{column} {value}'.strip()
+
+
+# ---------------------------------------------------------------------- figures
+def falls(values: Sequence[float]) -> bool:
+    """The last is below the first, and none is above the one before it by more than FLAT."""
+    return values[-1] < values[0] and all(b <= a * (1 + FLAT) for a, b in itertools.pairwise(values))
+
+
+def spread(values: Sequence[float]) -> float:
+    """By what fraction the largest is above the smallest."""
+    return max(values) / min(values) - 1 if min(values) > 0 else float('inf')
+
+
+def number(value: float) -> str:
+    """Three digits."""
+    if value != value or abs(value) in (0.0, float('inf')):
+        return {0.0: '0', float('inf'): '∞'}.get(abs(value), '–')
+    if abs(value) >= 1000:
+        return f'{value:,.0f}'
+    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    return f'{value:.{digits}f}' if abs(value) >= 0.1 else f'{value:.2g}'
+
+
+def percent(fraction: float) -> str:
+    return f'{100 * fraction:.{0 if abs(fraction) >= 0.2 else 1}f} %'
+
+
+def between(values: Sequence[float], shown: Callable[[float], str] = number) -> str:
+    """'2.10 to 3.30', or one number if they look alike."""
+    low, high = shown(min(values)), shown(max(values))
+    return low if low == high else f'{low} to {high}'

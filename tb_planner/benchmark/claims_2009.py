@@ -1,0 +1,302 @@
+"""What "TBA*: Time-Bounded A*" (2009) claims of its experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tb_planner.benchmark.cells import Curves, NotRun
+from tb_planner.benchmark.claims import Case, Claim, Finding, between, judged, number, percent
+from tb_planner.benchmark.published import PLANNING_SLICES
+
+TBA, LRTA = 'TBA*', 'LRTA*'
+OTHERS = (LRTA, 'P LRTA*', 'LSS-LRTA*')
+CONTEMPORARY = OTHERS[1:]
+EXPANDED = 0.9
+"""r: the part of R that expansions get."""
+
+
+class Curve:
+    """An algorithm in Figure 3: expansions an action, and what comes of them; on logarithmic axes between points."""
+
+    def __init__(self, curves: Curves, series: str, measure: str = 'suboptimality') -> None:
+        settings = curves.xs(series)
+        if not settings:
+            raise NotRun(f'{curves.name} has no {series}')
+        points = [(curves.mean('expansions_a_move', series, x), curves.mean(measure, series, x)) for x in settings]
+        self.xs, self.ys = np.array(sorted(points)).T
+
+    def y_at(self, x: float) -> float | None:
+        """With at most so many expansions; None if there are never so few."""
+        if x < self.xs[0]:
+            return None
+        return float(np.exp(np.interp(np.log(x), np.log(self.xs), np.log(self.ys))))
+
+    def x_at(self, y: float) -> float | None:
+        """The fewest expansions at which it is as good; None if it never is, or always better."""
+        good = np.flatnonzero(self.ys <= y)
+        if not len(good) or good[0] == 0:
+            return None
+        last = int(good[0])
+        across, along = np.log(self.ys[last - 1 : last + 1][::-1]), np.log(self.xs[last - 1 : last + 1][::-1])
+        return float(np.exp(np.interp(np.log(y), across, along)))
+
+
+# ---------------------------------------------------------------------- Figure 3
+def at_equal_expansions(curves: Curves, series: str, measure: str = 'suboptimality') -> dict[float, float]:
+    """For each point of the series: expansions an action -> its measure over that of TBA* with at most as many."""
+    tba, other = Curve(curves, TBA, measure), Curve(curves, series, measure)
+    return {float(x): y / ours for x, y in zip(other.xs, other.ys) if (ours := tba.y_at(x))}
+
+
+def at_equal_quality(curves: Curves, saving: str, series: str) -> dict[float, float]:
+    """For each point of the series: its expansions an action -> those over what the saving one needs to be as good.
+
+    Points that are worse than the saving one is with its fewest expansions tell nothing, unless they have ten times as
+    many.
+    """
+    better, other = Curve(curves, saving), Curve(curves, series)
+    ratios = {}
+    for x, y in zip(other.xs, other.ys):
+        if (needed := better.x_at(y)) is not None:
+            ratios[float(x)] = x / needed
+        elif y > better.ys[0] and x >= 10 * better.xs[0]:
+            ratios[float(x)] = x / better.xs[0]
+    return ratios
+
+
+def over_series(names: Sequence[str], ratios_of: Callable[[str], dict[float, float]], least: float, of: str) -> Finding:
+    """Whether all ratios are at least so large."""
+    cases, told = [], []
+    for series in names:
+        ratios = ratios_of(series)
+        cases += [Case((('', series), ('with', f'{x:.3g}')), ratio >= least) for x, ratio in ratios.items()]
+        if ratios:
+            told.append(f'{series} {between(list(ratios.values()))}')
+    return judged(cases, f'{of}: {", ".join(told)}')
+
+
+def tba_dominates(curves: Curves) -> Finding:
+    of = 'suboptimality over that of TBA* with no more expansions an action'
+    return over_series(OTHERS, lambda series: at_equal_expansions(curves, series), 1.0, of)
+
+
+def order_of_magnitude(curves: Curves) -> Finding:
+    of = 'expansions an action over those with which TBA* is as good'
+    return over_series(OTHERS, lambda series: at_equal_quality(curves, TBA, series), 10.0, of)
+
+
+def hundred_times_less(curves: Curves) -> Finding:
+    return best_against_lrta(at_equal_quality(curves, TBA, LRTA), 100, 'less')
+
+
+def twenty_times_fewer_actions(curves: Curves) -> Finding:
+    return best_against_lrta(at_equal_expansions(curves, LRTA, 'moves'), 20, 'fewer')
+
+
+def best_against_lrta(ratios: dict[float, float], least: float, word: str) -> Finding:
+    if not ratios:
+        raise NotRun('no point of LRTA* can be compared with TBA*')
+    best = max(ratios.values())
+    return judged([Case((('', LRTA),), best >= least)], f'up to {number(best)} times {word}')
+
+
+def half_the_resources(curves: Curves) -> Finding:
+    of = 'expansions an action of LRTA* over those with which they are as good'
+    return over_series(CONTEMPORARY, lambda series: at_equal_quality(curves, series, LRTA), 1.5, of)
+
+
+# ---------------------------------------------------------------------- Table 1
+def early_beats_late(curves: Curves) -> Finding:
+    excess = late_excess(curves)
+    cases = [Case((('R =', f'{R:g}'),), value > 0) for R, value in excess.items()]
+    return judged(cases, f'late acting costs {between(list(excess.values()), percent)} more')
+
+
+def late_excess(curves: Curves) -> dict[float, float]:
+    """R -> by what fraction acting late costs more than acting early."""
+    return {
+        R: curves.mean('suboptimality', 'late A*', R) / curves.mean('suboptimality', TBA, R) - 1 for R in curves.xs(TBA)
+    }
+
+
+def ten_per_cent(curves: Curves) -> Finding:
+    excess = {R: value for R, value in late_excess(curves).items() if R <= 100}
+    cases = [Case((('R =', f'{R:g}'),), 0.05 <= value <= 0.2) for R, value in excess.items()]
+    told = ', '.join(f'{percent(value)} (R = {R:g})' for R, value in excess.items())
+    return judged(cases, told)
+
+
+def difference_diminishes(curves: Curves) -> Finding:
+    excess = late_excess(curves)
+    Rs = sorted(excess)
+    low, high = excess[Rs[0]], excess[Rs[-1]]
+    figure = f'{percent(low)} at R = {Rs[0]:g}, {percent(high)} at R = {Rs[-1]:g}'
+    return judged([Case((('R =', f'{Rs[-1]:g}'),), high < low)], figure)
+
+
+def planning_slices(curves: Curves) -> Finding:
+    """Intervals of ⌊R r⌋ expansions until the goal is found."""
+    cases, told = [], []
+    for R, published in PLANNING_SLICES.items():
+        slices = curves.mean('expansions', TBA, R) / int(R * EXPANDED)
+        cases.append(Case((('R =', str(R)),), published / 2 <= slices <= 2 * published))
+        told.append(f'{slices:.0f} (R = {R})')
+    return judged(cases, ', '.join(told))
+
+
+# ---------------------------------------------------------------------- enhancements
+def shortcuts_hardly_help(curves: Curves) -> Finding:
+    saved = savings(curves, 'shortcut')
+    cases = [Case((('R =', f'{R:g}'),), abs(value) <= 0.01) for R, value in saved.items()]
+    return judged(cases, f'shorter by {between(list(saved.values()), percent)}')
+
+
+def savings(curves: Curves, enhancement: str) -> dict[float, float]:
+    """R -> by what fraction paths get shorter."""
+    basic, enhanced = 'TBA*, basic', f'TBA*, {enhancement}'
+    return {
+        R: 1 - curves.mean('suboptimality', enhanced, R) / curves.mean('suboptimality', basic, R)
+        for R in curves.xs(basic)
+    }
+
+
+def switching_rule_shortens(curves: Curves) -> Finding:
+    saved = {R: value for R, value in savings(curves, 'path switch').items() if R <= 100}
+    cases = [Case((('R =', f'{R:g}'),), 0.01 <= value <= 0.04) for R, value in saved.items()]
+    return judged(cases, ', '.join(f'{percent(value)} (R = {R:g})' for R, value in saved.items()))
+
+
+def switching_rule_for_large_resources(curves: Curves) -> Finding:
+    saved = savings(curves, 'path switch')
+    small = [value for R, value in saved.items() if R <= 100]
+    large = {R: value for R, value in saved.items() if R > 100}
+    cases = [Case((('R =', f'{R:g}'),), value < max(small)) for R, value in large.items()]
+    return (
+        judged(cases, f'shorter by {between(list(large.values()), percent)} for R > 100') if large else judged([], '')
+    )
+
+
+# ---------------------------------------------------------------------- the table
+def _claim(
+    name: str, place: str, part: str, text: str, test: str, judge: Callable[[Curves], Finding] | None, note: str = ''
+) -> Claim:
+    return Claim(f'2009 {name}', '2009', place, text, test, '2009', part, judge, note)
+
+
+FIGURE, TABLE, MORE = 'Figure 3', 'Table 1', 'enhancements'
+CLAIMS = (
+    _claim(
+        'TBA* dominates',
+        'section 4.2, Figure 3',
+        FIGURE,
+        'TBA* dominates LRTA*, P LRTA* and LSS-LRTA* (the paper: K LRTA*).',
+        'each of their points is more suboptimal than TBA* is with no more expansions an action',
+        tba_dominates,
+    ),
+    _claim(
+        'an order of magnitude',
+        'section 1; section 4.2, Figure 3',
+        FIGURE,
+        'TBA* expands an order of magnitude fewer states an action for paths of equal quality.',
+        'each of their points that can be compared has at least ten times the expansions with which TBA* is as good',
+        order_of_magnitude,
+    ),
+    _claim(
+        'a hundred times less',
+        'section 1',
+        FIGURE,
+        'TBA* can be as good as LRTA* in 100 times less computation an action.',
+        'at one point of LRTA*, or more',
+        hundred_times_less,
+    ),
+    _claim(
+        'twenty times fewer actions',
+        'section 1',
+        FIGURE,
+        'With the same computation TBA* reaches the goal in 20 times fewer actions than LRTA*.',
+        'at one point of LRTA*, or more, against TBA* with no more expansions an action',
+        twenty_times_fewer_actions,
+    ),
+    _claim(
+        'half the resources',
+        'section 4.2, Figure 3',
+        FIGURE,
+        'P LRTA* and LSS-LRTA* easily outperform LRTA*, with about half the resources for equal solutions.',
+        'each point of LRTA* that can be compared has at least 1.5 times the expansions with which they are as good',
+        half_the_resources,
+    ),
+    _claim(
+        'PR LRTA* and D LRTA*',
+        'section 4.2, Figure 4',
+        'Figure 4',
+        'TBA* performs on par with PR LRTA* and D LRTA*.',
+        'left out: these need state abstractions and pattern databases, which are not built here',
+        None,
+    ),
+    _claim(
+        'early beats late',
+        'section 4.3, Table 1',
+        TABLE,
+        'Acting early makes cheaper paths than acting late.',
+        'the mean suboptimality is smaller for each R',
+        early_beats_late,
+    ),
+    _claim(
+        'ten per cent',
+        'section 4.3, Table 1',
+        TABLE,
+        'Acting late costs about 10 % more.',
+        'from 5 to 20 % more for each R ≤ 100; the paper’s own table has 7 to 10 %',
+        ten_per_cent,
+    ),
+    _claim(
+        'difference diminishes',
+        'section 4.3, Table 1',
+        TABLE,
+        'The difference diminishes with more resources.',
+        'it is smaller at the largest R than at the smallest',
+        difference_diminishes,
+    ),
+    _claim(
+        'planning slices',
+        'section 4.3',
+        TABLE,
+        'Planning takes 700, 70 and 7 slices for R = 10, 100 and 1000.',
+        'expansions over ⌊0.9 R⌋ are within a factor of two',
+        planning_slices,
+    ),
+    _claim(
+        'shortcuts hardly help',
+        'section 4.3',
+        MORE,
+        'Looking out for shortcuts improves solutions insignificantly.',
+        'the mean suboptimality changes by at most 1 %, for each R',
+        shortcuts_hardly_help,
+    ),
+    _claim(
+        'alternative path',
+        'section 4.3',
+        MORE,
+        'In only about 5 % of the cases the agent is on another path when the optimal one is found.',
+        'not measured: rows do not tell where the agent was at that time',
+        None,
+    ),
+    _claim(
+        'switching rule shortens',
+        'section 4.3',
+        MORE,
+        'The rule for switching paths makes paths about 2 % shorter for R ≤ 100.',
+        'shorter by 1 to 4 % for each R ≤ 100',
+        switching_rule_shortens,
+    ),
+    _claim(
+        'switching rule for large R',
+        'section 4.3',
+        MORE,
+        'For larger R stepping back and forth is less of an issue in the first place.',
+        'the rule saves less for each R > 100 than it does at best for R ≤ 100',
+        switching_rule_for_large_resources,
+    ),
+)

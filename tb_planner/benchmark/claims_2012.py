@@ -1,0 +1,384 @@
+"""What "Time-Bounded Adaptive A*" (2012) claims of its experiments."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from tb_planner.benchmark.cells import Curves, NotRun
+from tb_planner.benchmark.claims import (
+    FLAT,
+    Case,
+    Claim,
+    Finding,
+    Variation,
+    Verdict,
+    between,
+    falls,
+    in_most,
+    judged,
+    number,
+    percent,
+    spread,
+)
+from tb_planner.benchmark.paper_2012 import EXPANSIONS
+from tb_planner.benchmark.published import INTERVALS_MS, TABLES, excess_movements
+
+ABOUT = 0.1
+"""Numbers of intervals that differ by at most this fraction are about the same."""
+SIMILAR = 0.03
+"""Numbers of movements that differ by at most this fraction are similar; the paper's own differ by 1.4 %."""
+COMPLETE = {'Table 1': ('A*',), **dict.fromkeys(('Table 2', 'Table 3'), ('Repeated A*', 'Adaptive A*', 'D* Lite'))}
+REAL_TIME = {
+    'Table 1': ('RTAA*', 'daRTAA*', 'TBA*'),
+    **dict.fromkeys(('Table 2', 'Table 3'), ('RTAA*', 'daRTAA*', 'RTBA*', 'TBAA*')),
+}
+Judge = Callable[[Curves], Finding]
+
+
+def lengths(curves: Curves) -> list[float]:
+    """Of intervals, in expansions or milliseconds."""
+    return curves.xs(curves.series[0])
+
+
+def at(x: float, holds: bool, series: str = '') -> Case:
+    return Case(((('', series),) if series else ()) + (('interval of', f'{x:g}'),), holds)
+
+
+def index_of(x: float) -> int | None:
+    """Which of the paper's five lengths this is."""
+    for printed in (EXPANSIONS, INTERVALS_MS):
+        if x in printed:
+            return printed.index(x)
+    return None
+
+
+# ---------------------------------------------------------------------- over the length of intervals
+def same_movements(names: Sequence[str]) -> Judge:
+    def judge(curves: Curves) -> Finding:
+        cases, told = [], []
+        for series in names:
+            moves = curves.over_x('moves', series)
+            cases.append(Case((('', series),), spread(moves) <= 1e-9))
+            told.append(f'{series} {between(moves)}')
+        return judged(cases, ', '.join(told))
+
+    return judge
+
+
+def falling(measure: str, names: Sequence[str]) -> Judge:
+    def judge(curves: Curves) -> Finding:
+        cases, told = [], []
+        for series in names:
+            values = curves.over_x(measure, series)
+            cases.append(Case((('', series),), falls(values)))
+            told.append(f'{series} {number(values[0])} to {number(values[-1])}')
+        return judged(cases, ', '.join(told))
+
+    return judge
+
+
+def similar_movements(names: Sequence[str]) -> Judge:
+    def judge(curves: Curves) -> Finding:
+        means = [curves.mean('moves', series, x) for series in names for x in lengths(curves)[:1]]
+        figure = f'{", ".join(f"{series} {number(mean)}" for series, mean in zip(names, means))}'
+        return judged([Case((('', 'all'),), spread(means) <= SIMILAR)], figure)
+
+    return judge
+
+
+# ---------------------------------------------------------------------- who needs fewer intervals
+def fewer_intervals(ours: Sequence[str], others: Sequence[str]) -> Judge:
+    """Each of ours needs fewer than each of the others, at each length."""
+
+    def judge(curves: Curves) -> Finding:
+        cases, told = [], []
+        for our, other in itertools.product(ours, others):
+            pairs = list(zip(curves.over_x('intervals', our), curves.over_x('intervals', other), strict=True))
+            cases += [at(x, mine < theirs, f'{our} and {other}') for x, (mine, theirs) in zip(lengths(curves), pairs)]
+            told.append(f'{our} over {other} {between([mine / theirs for mine, theirs in pairs])}')
+        return judged(cases, ', '.join(told))
+
+    return judge
+
+
+def no_fewer_intervals(curves: Curves) -> Finding:
+    cases, told = [], []
+    for series in REAL_TIME['Table 1']:
+        pairs = list(zip(curves.over_x('intervals', series), curves.over_x('intervals', 'A*'), strict=True))
+        cases.append(Case((('', series),), all(mine >= theirs for mine, theirs in pairs)))
+        told.append(f'{series} over A* {between([mine / theirs for mine, theirs in pairs])}')
+    return judged(cases, ', '.join(told))
+
+
+def about_as_many(ours: str, other: str) -> Judge:
+    def judge(curves: Curves) -> Finding:
+        ratios = [curves.mean('intervals', ours, x) / curves.mean('intervals', other, x) for x in lengths(curves)]
+        cases = [at(x, abs(ratio - 1) <= ABOUT) for x, ratio in zip(lengths(curves), ratios)]
+        return judged(cases, f'{ours} over {other}: {between(ratios)}')
+
+    return judge
+
+
+def same_order(table: str) -> Judge:
+    """Every two algorithms, at each length: who needs fewer intervals in the paper's table does so here."""
+
+    def judge(curves: Curves) -> Finding:
+        agree, pairs, wrong = 0, 0, []
+        for x in lengths(curves):
+            if (index := index_of(x)) is None:
+                continue
+            for a, b in itertools.combinations(TABLES[table], 2):
+                printed = TABLES[table][a].intervals[index] < TABLES[table][b].intervals[index]
+                here = curves.mean('intervals', a, x) < curves.mean('intervals', b, x)
+                pairs += 1
+                agree += printed == here
+                if printed != here:
+                    wrong.append(f'{a} and {b}')
+        if not pairs:
+            raise NotRun(f'{curves.name} has none of the lengths of the paper')
+        told = f'{agree} of {pairs} orderings agree'
+        if not wrong:
+            return Finding(Verdict.HOLDS, told)
+        others = '; '.join(f'{pair} ({wrong.count(pair)})' for pair in dict.fromkeys(wrong))
+        return Finding(Verdict.FAILS, f'{told}; not those of {others}')
+
+    return judge
+
+
+# ---------------------------------------------------------------------- Table 1
+def excess(curves: Curves) -> dict[float, float]:
+    """Length -> TBA*'s movements in excess of A*'s, as a fraction."""
+    return {x: curves.mean('moves', 'TBA*', x) / curves.mean('moves', 'A*', x) - 1 for x in lengths(curves)}
+
+
+def excess_within_two(curves: Curves) -> Finding:
+    cases, told = [], []
+    for x, value in excess(curves).items():
+        if (index := index_of(x)) is not None:
+            published = excess_movements()[index]
+            cases.append(at(x, published / 2 <= value <= 2 * published))
+            told.append(f'{percent(value)} ({percent(published)})')
+    if not cases:
+        raise NotRun(f'{curves.name} has none of the lengths of the paper')
+    return judged(cases, f'here (published): {", ".join(told)}')
+
+
+def excess_falls(curves: Curves) -> Finding:
+    values = list(excess(curves).values())
+    steps = [at(x, b < a) for x, (a, b) in zip(lengths(curves)[1:], itertools.pairwise(values))]
+    return judged(steps, ', '.join(percent(value) for value in values))
+
+
+def first_moves(curves: Curves) -> Finding:
+    """The interval in which A* makes its first move: those before it only search."""
+    begin = [curves.mean('intervals', 'A*', x) - curves.mean('moves', 'A*', x) + 1 for x in lengths(curves)]
+    within = all(8 / 2 <= value <= 40 * 2 for value in begin)
+    return judged([Case((('', 'A*'),), within)], f'intervals {between(begin)} (published: 8 to 40)')
+
+
+def tba_moves_at_once(curves: Curves) -> Finding:
+    waits = [curves.mean('intervals', 'TBA*', x) - curves.mean('moves', 'TBA*', x) for x in lengths(curves)]
+    cases = [at(x, abs(wait - 1) < 1e-9) for x, wait in zip(lengths(curves), waits)]
+    return judged(cases, f'intervals without a move: {between(waits)}')
+
+
+# ---------------------------------------------------------------------- Tables 2 and 3
+def little_of_the_time(curves: Curves) -> Finding:
+    used = [
+        curves.mean('expansions', 'TBAA*', x) / (curves.mean('k', 'TBAA*', x) * curves.mean('intervals', 'TBAA*', x))
+        for x in lengths(curves)
+    ]
+    return in_most([at(x, share < 0.3) for x, share in zip(lengths(curves), used)], between(used, percent))
+
+
+# ---------------------------------------------------------------------- the table
+def _claim(name: str, table: str, text: str, test: str, judge: Judge | None, place: str = '', note: str = '') -> Claim:
+    section = 'section 8.1' if table == 'Table 1' else 'section 8.2'
+    number_ = table.split()[1]
+    return Claim(
+        f'2012 T{number_} {name}', '2012', place or f'{section}, {table}', text, test, '2012', table, judge, note
+    )
+
+
+LENGTH = 'the length of intervals'
+FALLING = f'the mean falls with {LENGTH}, and rises by more than {FLAT:.0%} in no step'.replace('%', ' %')
+KNOWN = (
+    _claim(
+        'excess',
+        'Table 1',
+        'TBA* makes 4.0, 1.8, 1.1, 0.7 and 0.6 % more movements than A*.',
+        'within a factor of two of each',
+        excess_within_two,
+    ),
+    _claim('excess falls', 'Table 1', f'That excess falls with {LENGTH}.', 'in each step', excess_falls),
+    _claim(
+        'A* movements',
+        'Table 1',
+        f'A*’s movements do not depend on {LENGTH}.',
+        'they are the same for all',
+        same_movements(COMPLETE['Table 1']),
+    ),
+    _claim(
+        'movements fall',
+        'Table 1',
+        f'Movements of TBA*, RTAA* and daRTAA* fall with {LENGTH}.',
+        FALLING,
+        falling('moves', REAL_TIME['Table 1']),
+    ),
+    _claim(
+        'intervals fall',
+        'Table 1',
+        f'Intervals fall with {LENGTH}, for all algorithms.',
+        FALLING,
+        falling('intervals', tuple(TABLES['Table 1'])),
+    ),
+    _claim(
+        'no fewer intervals than A*',
+        'Table 1',
+        'All real-time search algorithms need no fewer intervals than A*.',
+        'for each of them, at each length',
+        no_fewer_intervals,
+        note='The paper’s own Table 1 says otherwise: TBA* needs 568 intervals and A* 584 at 0.3 ms, and fewer in every '
+        'line. Text and table contradict each other.',
+    ),
+    _claim(
+        'TBA* fewer than real-time search',
+        'Table 1',
+        'TBA* needs fewer intervals than RTAA* and daRTAA*.',
+        'the mean is smaller at each length',
+        fewer_intervals(('TBA*',), ('RTAA*', 'daRTAA*')),
+    ),
+    _claim(
+        'TBA* about as A*',
+        'Table 1',
+        'TBA* needs about the same number of intervals as A*.',
+        'within 10 % at each length',
+        about_as_many('TBA*', 'A*'),
+    ),
+    _claim(
+        'A* moves late',
+        'Table 1',
+        'A* first moves in intervals 8 to 40 on average.',
+        'from half of 8 to twice 40',
+        first_moves,
+    ),
+    _claim(
+        'TBA* moves at once',
+        'Table 1',
+        'TBA* moves right away, in its second interval.',
+        'all intervals but the first have a move',
+        tba_moves_at_once,
+    ),
+    _claim(
+        'order',
+        'Table 1',
+        'The order of the four algorithms by intervals.',
+        'every two of them stand in the paper’s order, at each length',
+        same_order('Table 1'),
+        place='Table 1',
+    ),
+)
+
+
+def _unknown(table: str, first: str, second: str) -> tuple[Claim, ...]:
+    """first needs slightly fewer intervals than second there."""
+    terrain = 'unknown' if table == 'Table 2' else 'partly unknown'
+    return (
+        _claim(
+            'movements of complete search',
+            table,
+            f'Movements of Repeated A*, Adaptive A* and D* Lite do not depend on {LENGTH}.',
+            'they are the same for all',
+            same_movements(COMPLETE[table]),
+        ),
+        _claim(
+            'similar movements',
+            table,
+            'These three make similar numbers of movements.',
+            'within 3 % of each other; the paper’s are within 1.4 %',
+            similar_movements(COMPLETE[table]),
+        ),
+        _claim(
+            'movements fall',
+            table,
+            f'Movements of RTBA*, TBAA*, RTAA* and daRTAA* fall with {LENGTH}.',
+            FALLING,
+            falling('moves', REAL_TIME[table]),
+        ),
+        _claim(
+            'intervals fall',
+            table,
+            f'Intervals fall with {LENGTH}, for all algorithms.',
+            FALLING,
+            falling('intervals', tuple(TABLES[table])),
+        ),
+        _claim(
+            'fewer than Repeated A*',
+            table,
+            f'On {terrain} terrain all real-time search needs fewer intervals than Repeated A*.',
+            'the mean is smaller, for each of the four at each length',
+            fewer_intervals(REAL_TIME[table], ('Repeated A*',)),
+        ),
+        _claim(
+            'TBAA* and complete search',
+            table,
+            'TBAA* needs fewer intervals than Repeated A* and Adaptive A*.',
+            'the mean is smaller at each length',
+            fewer_intervals(('TBAA*',), ('Repeated A*', 'Adaptive A*')),
+        ),
+        _claim(
+            'TBAA* and real-time search',
+            table,
+            'TBAA* needs fewer intervals than RTAA* and daRTAA*.',
+            'the mean is smaller at each length',
+            fewer_intervals(('TBAA*',), ('RTAA*', 'daRTAA*')),
+        ),
+        _claim(
+            'TBAA* about as D* Lite',
+            table,
+            'TBAA* needs about as many intervals as D* Lite, the best complete search.',
+            'within 10 % at each length',
+            about_as_many('TBAA*', 'D* Lite'),
+        ),
+        _claim(
+            f'{first} before {second}',
+            table,
+            f'{first} has a slight advantage over {second} (perhaps not a significant one, the paper says).',
+            'it needs fewer intervals at each length',
+            fewer_intervals((first,), (second,)),
+        ),
+        _claim(
+            'order',
+            table,
+            'The order of the seven algorithms by intervals.',
+            'every two of them stand in the paper’s order, at each length',
+            same_order(table),
+            place=table,
+        ),
+        _claim(
+            'little of the time',
+            table,
+            'TBAA* uses less than 30 % of the time there is.',
+            'expansions over k times intervals, at most lengths',
+            little_of_the_time,
+            place='section 9',
+        ),
+    )
+
+
+CLAIMS = (
+    *KNOWN,
+    *_unknown('Table 2', 'D* Lite', 'TBAA*'),
+    _claim(
+        'first path',
+        'Table 2',
+        'D* Lite often finds its first path in one interval on unknown terrain.',
+        'not measured: rows do not tell when the first path was found',
+        None,
+    ),
+    *_unknown('Table 3', 'TBAA*', 'D* Lite'),
+)
+
+VARIATIONS = {('2012', table): (Variation('intervals are times', '2012-time', table),) for table in TABLES}
+"""Experiment and part -> the same by intervals of time."""
