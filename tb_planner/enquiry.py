@@ -1,0 +1,253 @@
+"""Enquiry: the search for a path that somebody has asked for, kept from request to request.
+
+No robot is led here: a path is found, or it is not. As long as the same goals are asked for, the robot is on the path
+and the path stands on the present map, the answer is the very same one. A search that was not finished goes on with
+the next request.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.grid import Cell
+from tb_planner.held_route import HeldRoute
+from tb_planner.live_map import MapUpdate
+from tb_planner.navigator import TRACE_STEPS, Pose2, Settings, cell_of, way_out, whole_cells
+from tb_planner.planner import Status, TimeBoundedPlanner
+from tb_planner.question import (
+    Answer,
+    EnquiryStatus,
+    FoundPath,
+    Leg,
+    Question,
+    as_cell,
+    is_same,
+    path_along,
+    refusal,
+    route_along,
+)
+from tb_planner.sight import clear
+from tb_planner.standing_route import StandingRoute
+
+MOST_LEGS = 16
+"""Legs that are begun in a step; the next step goes on."""
+
+_LEAST_TOLERANCE = 1.5  # in cells: a robot anywhere in its cell is up to 0.71 from the centre, where its route begins
+
+
+class Enquiry:
+    """To be used by one thread, on the grids that a navigator gets, too: every update is to be taken in."""
+
+    def __init__(self, settings: Settings, tolerance_m: float):
+        self._settings = settings
+        self._tolerance_m = tolerance_m
+        self._map: MapUpdate | None = None
+        self._question: Question | None = None
+        self._planner: TimeBoundedPlanner | None = None  # of the leg in hand, or of the last one, for its memory
+        self._is_searching = False  # that planner, for a leg
+        self._instead: Cell | None = None  # of the leg's goal, which is cut off
+        self._hopeless = 0  # number of the search that found nothing in place of it, either
+        self._legs: list[Leg] = []  # that are found
+        self._route: StandingRoute | None = None  # along them
+        self._path: FoundPath | None = None  # if these are all
+        self.searches = 0
+        """That requests have made necessary: one for a leg, and what started over."""
+
+    # -------------------------------------------------------------------------------------------------- requests
+    def change(self, settings: Settings, tolerance_m: float) -> None:
+        """Other settings. What was found by another algorithm or tolerance is found anew."""
+        old = self._settings.algorithm, self._tolerance_m
+        self._settings, self._tolerance_m = settings, tolerance_m
+        if old != (settings.algorithm, tolerance_m):
+            self._begin()
+
+    def ask(self, start: Pose2, goals: Sequence[Pose2], *, start_is_robot: bool) -> bool:
+        """A request. Whether what has been found already, or is being searched for, serves."""
+        question = Question(start, tuple(goals), start_is_robot)
+        if not question.goals:
+            raise ValueError('there are 0 goals; there is at least 1')
+        if self._map is not None and self._question is not None and self._serves(self._map, self._question, question):
+            return True
+        self._question = question
+        self._begin()
+        return False
+
+    def step(self, search: Callable[[TimeBoundedPlanner], object]) -> Answer:
+        """Spends what `search` spends, and says how it stands."""
+        on, question = self._map, self._question
+        if question is None:
+            raise ValueError('nothing has been asked for')
+        if on is None:
+            return Answer(EnquiryStatus.WAITING_FOR_MAP, 'there is no map yet')
+        if self._path is None:
+            refused = refusal(on, question, self._settings.start_tolerance_m, self._tolerance_m)
+            if refused is not None:
+                self._begin()
+                return refused
+            self._search(on, question, search)
+        if self._path is not None:
+            return Answer(EnquiryStatus.FOUND, '', self._path)
+        if self._has_no_path:
+            goal = question.goals[len(self._legs)]
+            text = f'no path leads to {goal}, or within {self._tolerance_m:g} m of it, on the present map'
+            return Answer(EnquiryStatus.NO_VALID_PATH, text)
+        return Answer(EnquiryStatus.SEARCHING, 'the search is not finished')
+
+    @property
+    def expansions(self) -> int:
+        """Of the search in hand."""
+        return 0 if self._planner is None else self._planner.expansions
+
+    # -------------------------------------------------------------------------------------------------- the map
+    def take_in(self, update: MapUpdate) -> None:
+        """Every update that there is, also while nobody asks: the grid of the one before is not to be read any more."""
+        before, self._map = self._map, update
+        if before is None or update.change is None:
+            self._move(before, update)
+            return
+        if self._planner is not None:
+            searches = self._planner.searches
+            self._planner.use_grid(update.grid, update.change)
+            self.searches += self._is_searching * (self._planner.searches - searches)
+        if self._route is None or not update.change:
+            return
+        algorithm, min_improvement = self._settings.algorithm, self._settings.min_improvement
+        if self._route.fault(update.grid, update.change, algorithm, min_improvement) or self._could_end_nearer(update):
+            self._begin()
+
+    def _move(self, before: MapUpdate | None, update: MapUpdate) -> None:
+        """Onto another geometry. A path to one goal that stands there just as it is stays."""
+        path, route = self._path, self._route
+        self._planner = None
+        self._begin()
+        if before is None or path is None or route is None or len(path.ends) != 1 or len(path.points_m) < 2:
+            return
+        here = before.geometry.centre_of(as_cell(route.cells[route.passed]))
+        left = path.points_m[int(np.hypot(*(path.points_m - here).T).argmin()) :]
+        held = HeldRoute.lay(left, update.geometry, update.grid)
+        if held is None or not all(
+            update.geometry.contains(cell) and not update.grid.is_blocked(cell)
+            for cell in map(as_cell, np.floor(update.geometry.to_grid_array(left)).astype(np.int32))
+        ):
+            return
+        self._path, self._route = path, StandingRoute(held.cells, [len(held.cells) - 1], update.grid)
+
+    def _could_end_nearer(self, update: MapUpdate) -> bool:
+        """To a goal that was blocked and is free, or nearer to it."""
+        tolerance = whole_cells(self._tolerance_m, update.geometry)
+        return any(
+            not leg.is_cut_off and update.grid.nearest_free(leg.goal, tolerance) != as_cell(leg.cells[-1])
+            for leg in self._legs
+        )
+
+    # -------------------------------------------------------------------------------------------------- the search
+    def _serves(self, on: MapUpdate, asked: Question, question: Question) -> bool:
+        """What there is, for another question than it was begun for."""
+        if not asked.has_goals_of(question):
+            return False
+        if not question.start_is_robot:
+            return is_same(asked.start, question.start)
+        if not on.geometry.contains(cell_of(on.geometry, question.start)):
+            return False
+        position = on.geometry.to_grid(question.start.x_m, question.start.y_m)
+        free = way_out(on, question.start, self._settings.start_tolerance_m)
+        if free is None:
+            return False
+        if free != cell_of(on.geometry, question.start):
+            position = free[0] + 0.5, free[1] + 0.5
+        tolerance = max(self._settings.deviation_tolerance_m / on.geometry.resolution_m, _LEAST_TOLERANCE)
+        if self._path is not None and self._route is not None:
+            return self._route.meet(on.grid, position, tolerance)
+        if self._has_no_path:
+            return cell_of(on.geometry, asked.start) == cell_of(on.geometry, question.start)
+        begun = on.geometry.to_grid(asked.start.x_m, asked.start.y_m)
+        return math.dist(begun, position) <= tolerance and clear(on.grid.terrain, *position, *begun)
+
+    def _begin(self) -> None:
+        """Afresh, with the next step."""
+        self._is_searching, self._instead, self._hopeless = False, None, 0
+        self._legs, self._route, self._path = [], None, None
+
+    def _search(self, on: MapUpdate, question: Question, search: Callable[[TimeBoundedPlanner], object]) -> None:
+        for _ in range(MOST_LEGS):
+            if not self._search_leg(on, question, search):
+                return
+            self._route = route_along(self._legs, on)
+            if len(self._legs) == len(question.goals):
+                self._path = path_along(self._legs, on.geometry, question)
+                return
+
+    def _search_leg(self, on: MapUpdate, question: Question, search: Callable[[TimeBoundedPlanner], object]) -> bool:
+        """Whether it has been found."""
+        goal = cell_of(on.geometry, question.goals[len(self._legs)])
+        planner = self._planner
+        if planner is None or not self._is_searching:
+            planner = self._begin_leg(on, question, goal)
+        if planner.status != Status.NO_PATH:
+            searches = planner.searches
+            search(planner)
+            self.searches += planner.searches - searches
+        if planner.status == Status.NO_PATH:
+            self._look_beside(on, goal, planner)
+            return False
+        if not planner.route_reaches_goal and planner.current_cell != planner.target:
+            return False
+        self._legs.append(Leg(planner.route_cells(), goal, self._instead is not None))
+        self._is_searching, self._instead = False, None
+        return True
+
+    def _begin_leg(self, on: MapUpdate, question: Question, goal: Cell) -> TimeBoundedPlanner:
+        """O(1): the search's memory is that of the last one, or what the grid has prepared."""
+        settings = self._settings
+        start = as_cell(self._legs[-1].cells[-1]) if self._legs else None
+        start = start or way_out(on, question.start, settings.start_tolerance_m)
+        assert start is not None, 'a start that is blocked has been refused'
+        if self._planner is not None:
+            self._planner.release()
+        self._planner = TimeBoundedPlanner(
+            on.grid,
+            start,
+            self._instead or goal,
+            settings.algorithm,
+            settings.k,
+            trace_steps=None if settings.algorithm.reopen else TRACE_STEPS,
+            min_improvement=settings.min_improvement,
+            start_tolerance=whole_cells(settings.start_tolerance_m, on.geometry),
+            goal_tolerance=0 if self._instead else whole_cells(self._tolerance_m, on.geometry),
+        )
+        self._is_searching = True
+        self.searches += 1
+        return self._planner
+
+    def _look_beside(self, on: MapUpdate, goal: Cell, planner: TimeBoundedPlanner) -> None:
+        """The search has seen all that can be reached. If some of it is within the tolerance of the goal, the path may
+        end there."""
+        if self._instead is not None:  # on a map that has changed
+            self._is_searching, self._instead = False, None
+        elif self._hopeless != planner.searches:
+            self._instead = _nearest(planner.expanded, goal, whole_cells(self._tolerance_m, on.geometry))
+            self._is_searching = self._instead is None
+            self._hopeless = planner.searches if self._instead is None else 0
+
+    @property
+    def _has_no_path(self) -> bool:
+        planner = self._planner
+        if planner is None or not self._is_searching or planner.status != Status.NO_PATH:
+            return False
+        return self._hopeless == planner.searches
+
+
+def _nearest(marked: NDArray[np.bool_], cell: Cell, tolerance: int) -> Cell | None:
+    """The marked cell nearest to this one, at most so many cells away."""
+    x, y = cell
+    left, top = max(x - tolerance, 0), max(y - tolerance, 0)
+    rows, columns = np.nonzero(marked[top : y + tolerance + 1, left : x + tolerance + 1])
+    squares = (columns + left - x) ** 2 + (rows + top - y) ** 2
+    if len(squares) == 0 or squares.min() > tolerance**2:
+        return None
+    i = int(squares.argmin())
+    return int(columns[i]) + left, int(rows[i]) + top

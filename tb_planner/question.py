@@ -1,0 +1,131 @@
+"""A question for a path, and what can be answered: a path, a refusal, or that it is being searched for."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Geometry
+from tb_planner.grid import Cell
+from tb_planner.live_map import MapUpdate
+from tb_planner.navigator import Pose2, cell_of, end_of, way_out, whole_cells
+from tb_planner.standing_route import StandingRoute
+
+SAME_M = 1e-3
+"""Goals that differ by less, or by less in radians, are the same: they may have gone through a transform."""
+
+
+class EnquiryStatus(str, enum.Enum):
+    """What has become of an enquiry; but for the first three as in Nav2's actions."""
+
+    WAITING_FOR_MAP = 'WAITING_FOR_MAP'
+    SEARCHING = 'SEARCHING'
+    FOUND = 'FOUND'
+    START_OUTSIDE_MAP = 'START_OUTSIDE_MAP'
+    GOAL_OUTSIDE_MAP = 'GOAL_OUTSIDE_MAP'
+    START_OCCUPIED = 'START_OCCUPIED'
+    """And no free cell within start_tolerance_m is a way out."""
+    GOAL_OCCUPIED = 'GOAL_OCCUPIED'
+    """And all within the path's tolerance."""
+    NO_VALID_PATH = 'NO_VALID_PATH'
+    """None leads to the goal, or within the tolerance of it, on the present map."""
+
+    __str__ = str.__str__
+
+
+@dataclass(frozen=True, eq=False)
+class FoundPath:
+    """Points (n, 2) in metres; `ends` are the indices of those where the goals are, or what stands in for them."""
+
+    points_m: NDArray[np.float64]
+    ends: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How it stands; another request for the same goals gets the same path object as long as it stands."""
+
+    status: EnquiryStatus
+    message: str = ''
+    path: FoundPath | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """From where to where."""
+
+    start: Pose2
+    goals: tuple[Pose2, ...]
+    start_is_robot: bool
+    """Then a path serves as long as the robot is on it, wherever; else it begins at the start."""
+
+    def has_goals_of(self, other: Question) -> bool:
+        same_kind = self.start_is_robot == other.start_is_robot and len(self.goals) == len(other.goals)
+        return same_kind and all(map(is_same, self.goals, other.goals))
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """The way to a goal's cell, or to one that stands in for it."""
+
+    cells: NDArray[np.int32]
+    goal: Cell
+    is_cut_off: bool
+    """The goal is, and so is the free cell nearest to it."""
+
+
+def refusal(on: MapUpdate, question: Question, start_tolerance_m: float, tolerance_m: float) -> Answer | None:
+    """What keeps a search from being begun at all, in Nav2's order."""
+    geometry, goals = on.geometry, question.goals
+    size = f'the map of {geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
+    if not geometry.contains(cell_of(geometry, question.start)):
+        return Answer(EnquiryStatus.START_OUTSIDE_MAP, f'start {question.start} is outside {size}')
+    for goal in goals:
+        if not geometry.contains(cell_of(geometry, goal)):
+            return Answer(EnquiryStatus.GOAL_OUTSIDE_MAP, f'goal {goal} is outside {size}')
+    if way_out(on, question.start, start_tolerance_m) is None:
+        near = f'all within {start_tolerance_m:g} m on this side of obstacles'
+        return Answer(EnquiryStatus.START_OCCUPIED, f'start {question.start} is blocked, and so is {near}')
+    tolerance = whole_cells(tolerance_m, geometry)
+    for goal in goals:
+        if on.grid.nearest_free(cell_of(geometry, goal), tolerance) is None:
+            text = f'goal {goal} is blocked, and so is all within {tolerance_m:g} m'
+            return Answer(EnquiryStatus.GOAL_OCCUPIED, text)
+    return None
+
+
+def route_along(legs: Sequence[Leg], on: MapUpdate) -> StandingRoute:
+    cells = [legs[0].cells, *(leg.cells[1:] for leg in legs[1:])]
+    ends = np.cumsum([len(part) for part in cells]) - 1
+    return StandingRoute(np.concatenate(cells), ends.tolist(), on.grid)
+
+
+def path_along(legs: Sequence[Leg], geometry: Geometry, question: Question) -> FoundPath:
+    """From the start itself, through the cells' centres, to the goals themselves, or to what stands in for them."""
+    cells = [leg.cells[1:] for leg in legs]
+    begins_there = as_cell(legs[0].cells[0]) == cell_of(geometry, question.start)
+    if not begins_there or len(legs[0].cells) == 1:
+        cells[0] = legs[0].cells
+    points_m = np.vstack([(question.start.x_m, question.start.y_m), geometry.to_world_array(np.concatenate(cells))])
+    ends = np.cumsum([len(part) for part in cells])
+    for end, leg, goal in zip(ends, legs, question.goals, strict=True):
+        there = end_of(geometry, goal, as_cell(leg.cells[-1]))
+        points_m[end] = there.x_m, there.y_m
+    if (points_m[0] == points_m[1]).all():
+        points_m, ends = points_m[1:], ends - 1
+    return FoundPath(points_m, tuple(ends.tolist()))
+
+
+def is_same(one: Pose2, other: Pose2) -> bool:
+    turn = math.remainder(one.yaw - other.yaw, math.tau)
+    return max(abs(one.x_m - other.x_m), abs(one.y_m - other.y_m), abs(turn)) <= SAME_M
+
+
+def as_cell(row: NDArray[np.int32]) -> Cell:
+    x, y = row.tolist()
+    return x, y

@@ -1,0 +1,119 @@
+"""StandingRoute: a route that has been found, and whether it still stands; RestartSearch?() without the search.
+
+It leads from goal to goal, in legs. What lies behind the robot counts no more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.algorithms import Algorithm
+from tb_planner.grid import BLOCKED, COST_STEPS, Cell, Change, Grid
+from tb_planner.restart import Reason
+from tb_planner.sight import clear
+
+MOST_FALLEN = 2**17
+"""So many cells that fell are looked at one by one, some milliseconds of work; if more fell, the map is another one."""
+MOST_LOOKS = 64
+"""Places of the route that are looked at from the robot, nearest first."""
+
+_PAST = 2 - math.sqrt(2)  # what a diagonal step past a cell may save against the way through it
+
+
+class StandingRoute:
+    """Cells (n, 2), each a neighbour of the one before; `ends` are the indices of the legs' last cells."""
+
+    def __init__(self, cells: NDArray[np.int32], ends: list[int], grid: Grid):
+        self.cells = cells
+        self.ends = ends
+        self.passed = 0
+        """How many cells lie behind the robot."""
+        self._fits(grid)
+
+    def _fits(self, grid: Grid) -> None:
+        self._costs = [_cost(grid, self.cells[first : end + 1]) for first, end in self._legs()]
+
+    def meet(self, grid: Grid, position: tuple[float, float], tolerance: float) -> bool:
+        """Whether the robot is on what is left of it: within so many cells, and in clear sight. What it has passed is
+        left behind."""
+        ahead = self.cells[self.passed :] + 0.5
+        distance = np.hypot(ahead[:, 0] - position[0], ahead[:, 1] - position[1])
+        near = np.flatnonzero(distance <= tolerance)
+        for i in near[np.argsort(distance[near], kind='stable')][:MOST_LOOKS].tolist():
+            if clear(grid.terrain, *position, *ahead[i].tolist()):
+                if i:
+                    self.passed += i
+                    self._fits(grid)
+                return True
+        return False
+
+    def fault(self, grid: Grid, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:
+        """Why the present map asks for another one, by the algorithm's rule; None if this one stands. One that is
+        blocked never does."""
+        if not _is_legal(grid, self.cells[self.passed :]):
+            return Reason.BLOCKED
+        rule = algorithm.restart
+        if rule == 'never' or not change:
+            return None
+        if rule == 'eager':
+            return Reason.EAGER
+        if self._is_dearer(grid, min_improvement):
+            return Reason.DEARER
+        if rule == 'lazy' and self._could_be_shorter(grid, change, algorithm, min_improvement):
+            return Reason.SHORTER
+        return None
+
+    def _legs(self) -> Iterator[tuple[int, int]]:
+        """First and last index of what is left of each leg."""
+        first = self.passed
+        for end in self.ends:
+            if end >= first:
+                yield first, end
+                first = end
+
+    def _is_dearer(self, grid: Grid, min_improvement: float) -> bool:
+        """Than it was when it was found, or has become since."""
+        before = self._costs
+        self._fits(grid)
+        now, self._costs = self._costs, [min(pair) for pair in zip(before, self._costs, strict=True)]
+        return sum(now) > sum(self._costs) * (1 + min_improvement) + 1e-9
+
+    def _could_be_shorter(self, grid: Grid, change: Change, algorithm: Algorithm, min_improvement: float) -> bool:
+        """w c' < what remains, for a cell whose cost fell, on the way from a leg's first cell to its last."""
+        if len(change.fallen) == 0 or algorithm.w_g == 0:  # greedy search promises nothing about costs
+            return False
+        if len(change.fallen) > MOST_FALLEN:
+            return True
+        w = algorithm.w_h / algorithm.w_g
+        for (first, end), cost in zip(self._legs(), self._costs, strict=True):
+            limit = cost * (1 - min_improvement) / w
+            for states, saved in ((change.fallen, 0.0), (change.opened, _PAST)):
+                there = [_h(grid, states, self.cells[i]) for i in (first, end)]
+                if len(states) and float((there[0] + there[1]).min()) - saved < limit - 1e-9:
+                    return True
+        return False
+
+
+def _is_legal(grid: Grid, cells: NDArray[np.int32]) -> bool:
+    x, y = cells.T
+    free = bool((grid.terrain[y, x] != BLOCKED).all())
+    return free and grid.first_illegal_step(y * np.int32(grid.width) + x) is None
+
+
+def _cost(grid: Grid, cells: NDArray[np.int32]) -> float:
+    x, y = cells.T
+    t = grid.terrain[y, x] / COST_STEPS
+    return float((np.hypot(np.diff(x), np.diff(y)) * (t[:-1] + t[1:]) / 2).sum())
+
+
+def _h(grid: Grid, states: NDArray[np.int32], cell: NDArray[np.int32] | Cell) -> NDArray[np.float64]:
+    """The least that ways between these states and a cell can cost."""
+    y, x = np.divmod(states, np.int32(grid.width))
+    dx, dy = np.abs(x - np.int32(cell[0])), np.abs(y - np.int32(cell[1]))
+    if grid.neighbours == 4:
+        return (dx + dy).astype(np.float64)
+    return np.maximum(dx, dy) + (math.sqrt(2) - 1) * np.minimum(dx, dy)

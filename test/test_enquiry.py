@@ -1,0 +1,391 @@
+"""Enquiry: paths that somebody asks for, again and again, while the map changes."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from trip import free_room, picture, settings
+
+from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
+from tb_planner.enquiry import MOST_LEGS, Enquiry
+from tb_planner.geometry import Geometry
+from tb_planner.live_map import MapUpdate
+from tb_planner.navigator import Pose2
+from tb_planner.planner import TimeBoundedPlanner
+from tb_planner.question import EnquiryStatus
+
+S = EnquiryStatus
+CELL_M = 0.1
+
+WALL_WITH_DOORS = """
+    ....................
+    .........#..........
+    .........#..........
+    .........#..........
+    .........#..........
+    .........#..........
+    .........#..........
+    .........#..........
+    .........#..........
+    ....................
+    """
+
+
+class Desk:
+    """Asks for paths on a map in two grids, of which one is searched while the other is changed."""
+
+    def __init__(self, blocked, *, tolerance_m=0.3, origin=(0.0, 0.0, 0.0), **changes):
+        self.enquiry = Enquiry(settings(**changes), tolerance_m)
+        self.show(blocked, origin=origin)
+
+    def show(self, values, origin=(0.0, 0.0, 0.0)):
+        """A map of a geometry of its own."""
+        height, width = values.shape
+        self.values = values.copy()
+        self.geometry = Geometry(width, height, CELL_M, origin)
+        self.grid, self.other = Grid(values), Grid(values)
+        self.enquiry.take_in(MapUpdate(self.geometry, self.grid, None))
+
+    def change(self, values):
+        """The same geometry; the grid that was searched so far is spoilt, since nobody may read it any more."""
+        change = self.other.update(values)
+        spoilt, self.grid, self.other = self.grid, self.other, Grid(values)
+        self.enquiry.take_in(MapUpdate(self.geometry, self.grid, change))
+        spoilt.terrain[...] = 0
+        spoilt.moves[...] = 0
+        self.values = values.copy()
+
+    def block(self, *cells, free=False):
+        values = self.values.copy()
+        for x, y in cells:
+            values[y, x] = not free
+        self.change(values)
+
+    def ask(self, start, *goals, robot=True, steps=1, k=None):
+        self.enquiry.ask(Pose2(*start), [Pose2(*goal) for goal in goals], start_is_robot=robot)
+        for _ in range(steps):
+            answer = self.enquiry.step(lambda planner: planner.search(k))
+        return answer
+
+    def cost(self, answer):
+        """Of a path, in cells, from centre to centre."""
+        cells = [self.geometry.cell_at(*point) for point in answer.path.points_m.tolist()]
+        assert not any(self.values[y, x] for x, y in cells)
+        assert all(self.grid.step_cost(a, b) < math.inf for a, b in itertools.pairwise(cells) if a != b)
+        return sum(self.grid.step_cost(a, b) for a, b in itertools.pairwise(cells) if a != b)
+
+
+def shortest(values, start, goal):
+    return find_path(Grid(values), start, goal).cost
+
+
+# ------------------------------------------------------------------------------------------------------ paths
+@pytest.mark.parametrize('algorithm', [tba_star(), tb_wa_star(1.5), tb_gbfs(), rtba_star()], ids=lambda a: a.name)
+def test_a_path_leads_from_the_exact_start_to_the_exact_goal(algorithm):
+    desk = Desk(picture(WALL_WITH_DOORS), algorithm=algorithm)
+    answer = desk.ask((0.32, 0.57), (1.78, 0.51, 1.0))
+    assert answer.status == S.FOUND
+    assert answer.path.points_m[0].tolist() == [0.32, 0.57]
+    assert answer.path.points_m[-1].tolist() == [1.78, 0.51]
+    assert answer.path.ends == (len(answer.path.points_m) - 1,)
+    assert np.abs(np.diff(answer.path.points_m, axis=0)).max() <= 0.15 + 1e-9
+    if algorithm == tba_star():
+        assert desk.cost(answer) == pytest.approx(shortest(desk.values, (3, 5), (17, 5)))
+
+
+def test_while_the_search_is_not_finished_there_is_no_path_at_all():
+    desk = Desk(picture(WALL_WITH_DOORS))
+    answer = desk.ask((0.35, 0.55), (1.75, 0.55), k=1)
+    statuses = []
+    while answer.status == S.SEARCHING:
+        assert answer.path is None
+        statuses.append(answer.status)
+        answer = desk.enquiry.step(lambda planner: planner.search(1))
+    assert answer.status == S.FOUND
+    assert len(statuses) > 10
+    assert desk.enquiry.searches == 1
+
+
+def test_a_path_from_a_place_to_itself_is_that_place():
+    answer = Desk(free_room(10, 10)).ask((0.5, 0.5), (0.5, 0.5, 2.0))
+    assert answer.path.points_m.tolist() == [[0.5, 0.5]]
+    assert answer.path.ends == (0,)
+
+
+def test_a_path_within_a_cell_has_both_places():
+    answer = Desk(free_room(10, 10)).ask((0.52, 0.52), (0.58, 0.57))
+    assert answer.path.points_m.tolist() == [[0.52, 0.52], [0.58, 0.57]]
+
+
+def test_a_path_through_goals_visits_each_in_order_and_each_leg_is_a_shortest_one():
+    desk = Desk(picture(WALL_WITH_DOORS), algorithm=tba_star())
+    goals = (1.75, 0.55), (1.75, 0.15), (0.25, 0.85)
+    answer = desk.ask((0.35, 0.55), *goals, steps=2)
+    assert [tuple(answer.path.points_m[end]) for end in answer.path.ends] == list(goals)
+    stops = [(3, 5), (17, 5), (17, 1), (2, 8)]
+    expected = sum(shortest(desk.values, a, b) for a, b in itertools.pairwise(stops))
+    assert desk.cost(answer) == pytest.approx(expected)
+
+
+def test_equal_goals_in_a_row_add_nothing():
+    answer = Desk(free_room(20, 10)).ask((0.35, 0.55), (1.75, 0.55), (1.75, 0.55))
+    assert answer.path.ends == (len(answer.path.points_m) - 1,) * 2
+    assert np.hypot(*np.diff(answer.path.points_m, axis=0).T).min() > 0
+
+
+def test_many_goals_take_several_steps():
+    goals = [(0.15 + 0.1 * (i % 15), 0.15 + 0.2 * (i % 2)) for i in range(3 * MOST_LEGS)]
+    desk = Desk(free_room(20, 10))
+    assert desk.ask((0.05, 0.05), *goals, steps=2).status == S.SEARCHING
+    answer = desk.ask((0.05, 0.05), *goals, steps=2)
+    assert answer.status == S.FOUND
+    assert len(answer.path.ends) == len(goals)
+
+
+def test_a_request_without_goals_is_refused():
+    with pytest.raises(ValueError, match='0 goals; there is at least 1'):
+        Desk(free_room(5, 5)).ask((0.1, 0.1))
+
+
+def test_nothing_is_told_before_there_is_a_map():
+    enquiry = Enquiry(settings(), 0.3)
+    enquiry.ask(Pose2(0.1, 0.1), [Pose2(0.2, 0.2)], start_is_robot=True)
+    assert enquiry.step(TimeBoundedPlanner.search).status == S.WAITING_FOR_MAP
+
+
+# ------------------------------------------------------------------------------------------------------ no path
+def test_what_cannot_be_is_told_in_nav2s_order():
+    blocked = free_room(20, 20)
+    blocked[0:9, 0:9] = True  # more than the tolerances reach, around (0.4, 0.4)
+    blocked[11:20, 11:20] = True  # around (1.5, 1.5)
+    desk = Desk(blocked)
+    inside, occupied, outside, goal_occupied = (0.5, 1.5), (0.45, 0.45), (-0.5, 0.5), (1.55, 1.55)
+    assert desk.ask(outside, outside).status == S.START_OUTSIDE_MAP
+    assert desk.ask(occupied, outside).status == S.GOAL_OUTSIDE_MAP
+    assert desk.ask(occupied, goal_occupied).status == S.START_OCCUPIED
+    assert desk.ask(inside, goal_occupied).status == S.GOAL_OCCUPIED
+    assert desk.ask(inside, (1.5, 0.5), outside).status == S.GOAL_OUTSIDE_MAP
+    assert 'outside the map of 20 x 20 cells of 0.1 m' in desk.ask(inside, outside).message
+    assert 'blocked, and so is all within 0.3 m' in desk.ask(inside, goal_occupied).message
+    assert desk.ask(inside, (1.5, 0.5)).status == S.FOUND
+
+
+def test_no_path_is_told_of_the_present_map_and_needs_no_search_the_second_time():
+    blocked = picture(WALL_WITH_DOORS)
+    blocked[:, 9] = True
+    desk = Desk(blocked)
+    answer = desk.ask((0.35, 0.55), (1.75, 0.55), steps=2)
+    assert answer.status == S.NO_VALID_PATH
+    assert 'within 0.3 m' in answer.message
+    searches = desk.enquiry.searches
+    assert desk.ask((0.35, 0.55), (1.75, 0.55)).status == S.NO_VALID_PATH
+    assert desk.enquiry.searches == searches
+    desk.block((9, 0), free=True)
+    assert desk.ask((0.35, 0.55), (1.75, 0.55), steps=2).status == S.FOUND
+
+
+def test_no_path_from_one_side_says_nothing_of_the_other():
+    blocked = picture(WALL_WITH_DOORS)
+    blocked[:, 9] = True
+    desk = Desk(blocked)
+    assert desk.ask((0.35, 0.55), (1.75, 0.55), steps=2).status == S.NO_VALID_PATH
+    assert desk.ask((1.15, 0.55), (1.75, 0.55), steps=2).status == S.FOUND
+
+
+def test_no_path_is_not_told_while_the_map_changes_under_the_search():
+    blocked = picture(WALL_WITH_DOORS)
+    blocked[:, 9] = True
+    desk = Desk(blocked)
+    assert desk.ask((0.35, 0.55), (1.75, 0.55), k=60).status == S.SEARCHING
+    desk.block((9, 5), free=True)  # the search has been there already
+    for _ in range(20):
+        answer = desk.ask((0.35, 0.55), (1.75, 0.55), k=60)
+        assert answer.status in (S.SEARCHING, S.FOUND)
+    assert answer.status == S.FOUND
+
+
+def test_a_path_to_a_blocked_goal_ends_at_the_free_cell_nearest_to_it_within_the_tolerance():
+    desk = Desk(picture(WALL_WITH_DOORS), tolerance_m=0.1)
+    answer = desk.ask((0.35, 0.55), (0.95, 0.55))
+    assert answer.path.points_m[-1] == pytest.approx((0.85, 0.55))
+    desk.block((9, 5), free=True)
+    again = desk.ask((0.35, 0.55), (0.95, 0.55))
+    assert again.path.points_m[-1] == pytest.approx((0.95, 0.55))
+
+
+def test_a_path_to_a_goal_that_is_cut_off_ends_where_a_way_comes_nearest_to_it():
+    blocked = free_room(20, 10)
+    blocked[:, 12] = True
+    desk = Desk(blocked, tolerance_m=0.3)
+    answer = desk.ask((0.35, 0.55), (1.35, 0.55), steps=3)
+    assert answer.status == S.FOUND
+    assert answer.path.points_m[-1] == pytest.approx((1.15, 0.55))
+    desk.block((2, 2))
+    assert desk.ask((0.35, 0.55), (1.35, 0.55)).path is answer.path
+    assert desk.ask((0.35, 0.55), (1.65, 0.55), steps=3).status == S.NO_VALID_PATH
+
+
+def test_a_robot_in_an_obstacles_margin_gets_a_path_from_where_it_is():
+    blocked = free_room(20, 10)
+    blocked[4:7, 2:5] = True
+    desk = Desk(blocked, start_tolerance_m=0.3)
+    answer = desk.ask((0.35, 0.55), (1.75, 0.55))
+    assert answer.path.points_m[0].tolist() == [0.35, 0.55]
+    assert not blocked[desk.geometry.cell_at(*answer.path.points_m[1])[::-1]]
+
+
+# ------------------------------------------------------------------------------------------------------ asked again
+def test_the_same_request_gets_the_same_path_while_the_map_changes_elsewhere():
+    desk = Desk(picture(WALL_WITH_DOORS))
+    path = desk.ask((0.35, 0.15), (1.75, 0.15)).path
+    searches = desk.enquiry.searches
+    for i in range(10):
+        desk.block((3 + i, 8), free=i % 2)
+        assert desk.ask((0.35, 0.15), (1.75, 0.15)).path is path
+    assert desk.enquiry.searches == searches
+
+
+def test_a_robot_on_its_path_gets_the_same_path():
+    desk = Desk(picture(WALL_WITH_DOORS))
+    path = desk.ask((0.35, 0.55), (1.75, 0.55)).path
+    for x, y in path.points_m.tolist():
+        assert desk.ask((x + 0.03, y - 0.02), (1.75, 0.55)).path is path
+    assert desk.enquiry.searches == 1
+
+
+def test_what_is_blocked_behind_the_robot_does_not_matter():
+    desk = Desk(picture(WALL_WITH_DOORS))
+    path = desk.ask((0.35, 0.55), (1.75, 0.55)).path
+    half = path.points_m[len(path.points_m) // 2]
+    assert desk.ask(half, (1.75, 0.55)).path is path
+    desk.block(desk.geometry.cell_at(*path.points_m[2]))
+    assert desk.ask(half, (1.75, 0.55)).path is path
+
+
+def test_a_robot_off_its_path_gets_a_path_from_where_it_is():
+    desk = Desk(picture(WALL_WITH_DOORS), deviation_tolerance_m=0.2)
+    path = desk.ask((0.35, 0.15), (1.75, 0.15)).path
+    other = desk.ask((0.35, 0.85), (1.75, 0.15)).path
+    assert other is not path
+    assert other.points_m[0].tolist() == [0.35, 0.85]
+
+
+def test_a_robot_behind_a_wall_from_its_path_is_not_on_it():
+    blocked = free_room(20, 10)
+    blocked[5, :18] = True
+    desk = Desk(blocked, deviation_tolerance_m=0.5)
+    path = desk.ask((0.35, 0.45), (1.55, 0.45)).path
+    assert desk.ask((0.95, 0.65), (1.55, 0.45)).path is not path
+
+
+def test_a_path_from_a_given_start_serves_for_that_start_alone():
+    desk = Desk(free_room(20, 10))
+    path = desk.ask((0.35, 0.55), (1.75, 0.55), robot=False).path
+    assert desk.ask((0.35, 0.55), (1.75, 0.55), robot=False).path is path
+    assert desk.ask((0.55, 0.55), (1.75, 0.55), robot=False).path.points_m[0].tolist() == [0.55, 0.55]
+
+
+@pytest.mark.parametrize('goals', [[(1.75, 0.65)], [(1.75, 0.55, 1.0)], [(1.75, 0.55), (1.55, 0.55)]])
+def test_other_goals_get_another_path(goals):
+    desk = Desk(free_room(20, 10))
+    path = desk.ask((0.35, 0.55), (1.75, 0.55)).path
+    assert desk.ask((0.35, 0.55), *goals).path is not path
+
+
+def test_a_change_on_the_path_makes_another_one():
+    desk = Desk(picture(WALL_WITH_DOORS), algorithm=tba_star())
+    path = desk.ask((0.35, 0.25), (1.75, 0.25)).path
+    desk.block((9, 0))
+    answer = desk.ask((0.35, 0.25), (1.75, 0.25))
+    assert answer.path is not path
+    assert desk.cost(answer) == pytest.approx(shortest(desk.values, (3, 2), (17, 2)))
+
+
+def test_a_blocked_leg_that_was_found_is_searched_for_again():
+    desk = Desk(picture(WALL_WITH_DOORS), algorithm=tba_star())
+    goals = (1.75, 0.15), (1.75, 0.85), (0.35, 0.85)
+    answer = desk.ask((0.35, 0.15), *goals, k=5)
+    while not desk.enquiry._legs:
+        answer = desk.enquiry.step(lambda planner: planner.search(5))
+    assert answer.status == S.SEARCHING
+    desk.block((9, 0))
+    answer = desk.ask((0.35, 0.15), *goals, steps=2)
+    stops = [(3, 1), (17, 1), (17, 8), (3, 8)]
+    assert desk.cost(answer) == pytest.approx(sum(shortest(desk.values, a, b) for a, b in itertools.pairwise(stops)))
+
+
+def test_a_shorter_way_that_opens_makes_another_path_and_a_hardly_shorter_one_does_not():
+    blocked = picture(WALL_WITH_DOORS)
+    blocked[0, 9] = True
+    desk = Desk(blocked, algorithm=tba_star(), min_improvement=0.2)
+    path = desk.ask((0.35, 0.15), (1.75, 0.15)).path
+    desk.block((9, 8), free=True)
+    assert desk.ask((0.35, 0.15), (1.75, 0.15)).path is path
+    desk.block((9, 1), free=True)
+    answer = desk.ask((0.35, 0.15), (1.75, 0.15))
+    assert desk.cost(answer) == pytest.approx(14.0)
+
+
+def test_a_search_goes_on_with_the_next_request():
+    desk = Desk(picture(WALL_WITH_DOORS))
+    for i in range(200):
+        answer = desk.ask((0.35 + 0.001 * (i % 3), 0.55), (1.75, 0.55), k=1)
+        if answer.status == S.FOUND:
+            break
+    assert answer.status == S.FOUND
+    assert i > 10
+    assert desk.enquiry.searches == 1
+
+
+def test_on_a_map_that_grows_the_path_stays_and_on_one_that_puts_a_wall_there_it_does_not():
+    desk = Desk(picture(WALL_WITH_DOORS))
+    path = desk.ask((0.35, 0.25), (1.75, 0.25)).path
+    larger = np.pad(desk.values, ((3, 4), (5, 0)))
+    desk.show(larger, origin=(-0.5, -0.3, 0.0))
+    assert desk.ask((0.35, 0.25), (1.75, 0.25)).path is path
+    larger[3, 14] = True
+    desk.show(larger, origin=(-0.5, -0.3, 0.0))
+    answer = desk.ask((0.35, 0.25), (1.75, 0.25))
+    assert answer.path is not path
+    assert desk.cost(answer) > 0
+    desk.block((14, 11))
+    assert desk.ask((0.35, 0.25), (1.75, 0.25)).path is not None
+
+
+def test_another_algorithm_finds_another_path_and_other_lengths_do_not():
+    desk = Desk(picture(WALL_WITH_DOORS))
+    path = desk.ask((0.35, 0.25), (1.75, 0.25)).path
+    desk.enquiry.change(settings(waypoint_distance_m=2.0), 0.3)
+    assert desk.ask((0.35, 0.25), (1.75, 0.25)).path is path
+    desk.enquiry.change(settings(algorithm=tba_star()), 0.3)
+    assert desk.ask((0.35, 0.25), (1.75, 0.25)).path is not path
+
+
+# ------------------------------------------------------------------------------------------------------ at random
+@pytest.mark.parametrize('seed', range(12))
+def test_whatever_the_map_does_a_path_told_is_legal_and_no_dearer_than_the_algorithm_may(seed):
+    """Against find_path on the map as it is at the moment of the answer."""
+    random = np.random.default_rng(seed)
+    blocked = random.random((30, 30)) < 0.25
+    start, goal = (2, 3), (26, 25)
+    blocked[start[::-1]] = blocked[goal[::-1]] = False
+    desk = Desk(blocked, tolerance_m=0.0, algorithm=tba_star())
+    found = 0
+    for _ in range(60):
+        values = desk.values.copy()
+        for _ in range(random.integers(0, 6)):
+            x, y = random.integers(0, 30, 2)
+            values[y, x] = random.random() < 0.3
+        values[start[::-1]] = values[goal[::-1]] = False
+        desk.change(values)
+        answer = desk.ask((0.25, 0.35), (2.65, 2.55), k=int(random.integers(1, 400)))
+        cost = shortest(desk.values, start, goal)
+        if answer.status == S.FOUND:
+            found += 1
+            assert desk.cost(answer) == pytest.approx(cost)
+        elif answer.status == S.NO_VALID_PATH:
+            assert cost == math.inf
+        else:
+            assert answer.status == S.SEARCHING
+    assert found > 5
