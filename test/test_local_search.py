@@ -424,6 +424,21 @@ def test_h_stays_admissible_and_consistent_and_never_falls(name, k):
                     assert_consistent(agent, terrain)
 
 
+def test_h_of_lrta_does_not_fall_where_an_obstacle_hides_what_was_seen_before():
+    """(2, 2) gets blocked: what lies behind it is then out of the look-ahead, and looks better than from within."""
+    blocked = np.array([[char == '#' for char in row] for row in ('.#...', '.....', '...##', '.##..', '.....')])
+    agent = lrta_star(Grid(blocked), (4, 1), (4, 4), depth=2)
+    before = agent.h
+    for step in range(5):
+        if step == 3:
+            blocked[2, 2] = True
+            agent.observe(blocked)
+        agent.step()
+        assert (agent.h >= before).all()
+        before = agent.h
+    assert agent.status == Status.MOVED
+
+
 @each_algorithm
 @pytest.mark.parametrize('k', [1, 10, 100])
 def test_the_goal_is_reached_on_known_and_on_unknown_terrain(name, k):
