@@ -1,18 +1,18 @@
-"""The planner node's parameters, and what they mean to the core. Defaults suit a small indoor robot at 20 Hz."""
+"""The planner node's parameters, and what they mean to the core. Defaults suit a small indoor robot at 20 Hz.
+
+It can be imported where there is no ROS: the tuner writes parameter files for the node.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rclpy.exceptions import InvalidTopicNameException
-from rclpy.validate_topic_name import validate_topic_name
-
 from tb_planner.algorithms import ALGORITHMS, MAX_WEIGHT, RESTARTS, Algorithm
 from tb_planner.costmap import OCCUPIED, CostRules
 from tb_planner.grid import MAX_COST
 from tb_planner.navigator import Settings
-from tb_planner.ros.parameters import as_yaml, parameter
+from tb_planner.parameters import as_yaml, parameter
 
 HEADING = """Parameters of the planner node: every one with its default.
 Parameters that are not "read at start only" may be changed while the node runs, with ros2 param set."""
@@ -167,10 +167,8 @@ class PlannerParameters:
             if not frame or frame.startswith('/') or ' ' in frame:
                 yield f'{name} is {frame!r}; it is a name without a slash in front and without spaces'
         for name in ('compute_path_to_pose_action', 'compute_path_through_poses_action', 'follow_path_action'):
-            try:
-                validate_topic_name(getattr(self, name))
-            except (ValueError, InvalidTopicNameException) as error:
-                yield f'{name} is {getattr(self, name)!r}; it is the name of an action: {" ".join(str(error).split())}'
+            if reason := _no_topic_name(getattr(self, name)):
+                yield f'{name} is {getattr(self, name)!r}; it is the name of an action: {reason}'
 
     @property
     def period_s(self) -> float:
@@ -211,6 +209,20 @@ class PlannerParameters:
             inflation_radius_m=self.inflation_radius_m,
             cost_travel_multiplier=self.cost_travel_multiplier,
         )
+
+
+def _no_topic_name(name: str) -> str:
+    """Why ROS does not take this name; empty if it does, or if there is no ROS to ask."""
+    try:
+        from rclpy.exceptions import InvalidTopicNameException
+        from rclpy.validate_topic_name import validate_topic_name
+    except ImportError:
+        return ''
+    try:
+        validate_topic_name(name)
+    except (ValueError, InvalidTopicNameException) as error:
+        return ' '.join(str(error).split())
+    return ''
 
 
 if __name__ == '__main__':
