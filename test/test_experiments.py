@@ -287,6 +287,24 @@ def test_cutting_corners_shortens_paths(quick):
     assert part.mean('optimal_cost', 'TBA*, cutting corners', 256) < part.mean('optimal_cost', 'TBA*', 256)
 
 
+@pytest.mark.parametrize('series', ['TBA*', 'TB-WA*(3)'])
+def test_lazy_restarts_save_the_more_searches_the_fewer_cells_change(series, quick):
+    def searches_saved(size, rate):
+        part = Curves(quick('ours'), 'lazy against eager', size, rate)
+        lazy, eager = (part.mean('searches', f'{series}, {rule}', math.inf) for rule in ('lazy', 'eager'))
+        return eager / lazy
+
+    assert searches_saved('250 x 250', 0.1) > 2 * searches_saved('250 x 250', 1) > 2
+
+
+def test_real_time_search_that_follows_whole_paths_searches_less_and_walks_more(quick):
+    for world in ('static', 'unknown'):
+        part = Curves(quick('ours'), f'moves a search, {world}')
+        one, whole = (f'RTAA*, {moves}, larger_g' for moves in ('one move', 'whole path'))
+        assert part.mean('expansions', whole, 16) < part.mean('expansions', one, 16)
+        assert part.mean('moves', whole, 16) > part.mean('moves', one, 16)
+
+
 @pytest.mark.parametrize('rate', [1, 5, 10])
 def test_rtb_wa_star_arrives_long_before_d_star_lite_when_expansions_are_few(rate, quick):
     part = Curves(quick('ours-replanning'), 'D* Lite', rate=rate)
