@@ -17,6 +17,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 
 from tb_planner.navigator import NavigationStatus, Pose2
+from tb_planner.ros.bond import make_bond
 from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.diagnostics import Reporter
 from tb_planner.ros.map_worker import MapWorker
@@ -67,6 +68,8 @@ class Session:
             slow = node.create_timer(1.0, self._every_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
             undo.callback(node.destroy_timer, slow)
             self._worker.start()
+            if (bond := make_bond(node, parameters, problems)) is not None:  # last: now all else is there
+                undo.callback(bond.close)
             self._undo = undo.pop_all()
 
     def close(self) -> None:

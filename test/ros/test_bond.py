@@ -1,0 +1,166 @@
+"""The bond with Nav2's lifecycle manager: a peer keeps to bondcpp's protocol on the other side."""
+
+import signal
+
+import numpy as np
+import pytest
+from lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Sister, Status
+from processes import wait_until_said
+from surroundings import Surroundings, map_message
+
+SIDE = 1000
+
+
+def managed(nodes, peer, **parameters):
+    """A planner that waits for its lifecycle manager, and what is around it."""
+    planner = nodes.planner(autostart_node=False, nav2=True, **parameters)
+    return planner, Surroundings(peer)
+
+
+def topics(peer):
+    return {name for name, _ in peer.node.get_topic_names_and_types()}
+
+
+def wait_for_heartbeats(peer, bond, count):
+    goal = len(bond.heard) + count
+    peer.wait_until(lambda: len(bond.heard) >= goal, f'{count} heartbeats')
+
+
+def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_instance_id(nodes, peer):
+    _, around = managed(nodes, peer, bond_heartbeat_period=0.05)
+    manager = Manager(around)
+    manager.start_up()
+    instances = []
+    for _ in range(3):
+        wait_for_heartbeats(peer, manager.bond, 5)
+        assert manager.bond.state == ALIVE
+        bond = manager.deactivate()
+        peer.wait_until(lambda bond=bond: bond.state == DEAD, 'the bond is broken')
+        last, said = bond.heard[-1], {status.instance_id for status in bond.heard}
+        assert not last.active
+        assert all(status.active for status in bond.heard[:-1])
+        assert (last.id, round(last.heartbeat_timeout, 3), round(last.heartbeat_period, 3)) == ('tb_planner', 4.0, 0.05)
+        assert len(said) == 1
+        instances += said
+        count = len(bond.heard)
+        peer.spin(5 * HEARTBEAT_PERIOD_S)
+        assert len(bond.heard) == count  # nothing is said while inactive
+        manager.activate()
+    assert len(set(instances)) == 3
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_planner_that_is_told_to_end_breaks_its_bond_at_once(nodes, peer, number):
+    planner, around = managed(nodes, peer)
+    manager = Manager(around)
+    manager.start_up()
+    planner.send(number)
+    peer.wait_until(lambda: manager.bond.state == DEAD, 'the bond is broken')
+    assert not manager.bond.heard[-1].active  # it said so: the manager did not have to wait for its time-out
+
+
+def test_a_planner_that_is_killed_is_found_dead_by_its_silence(nodes, peer):
+    planner, around = managed(nodes, peer)
+    manager = Manager(around, bond_timeout_s=1.0)
+    manager.start_up()
+    planner.send(signal.SIGKILL)
+    peer.wait_until(lambda: manager.bond.state == DEAD, 'the bond times out')
+    assert all(status.active for status in manager.bond.heard)
+
+
+def test_a_manager_that_breaks_its_side_gets_an_answer_and_the_planner_goes_on(nodes, peer):
+    _, around = managed(nodes, peer)
+    manager = Manager(around)
+    manager.start_up()
+    around.set_out()
+    manager.bond.break_bond()
+    peer.wait_until(lambda: manager.bond.state == DEAD, 'the planner says that its side has ended, too')
+    count = len(manager.bond.heard)
+    around.wait_for_waypoints(20)
+    assert len(manager.bond.heard) == count
+    assert around.state() == 'active'
+
+
+def test_a_manager_that_falls_silent_and_comes_again_finds_the_planner_alive(nodes, peer):
+    """Nav2's servers do not die with their manager."""
+    _, around = managed(nodes, peer)
+    manager = Manager(around)
+    manager.start_up()
+    manager.bond.fall_silent()
+    around.set_out()
+    around.wait_for_waypoints(40)
+    again = Sister(peer, 'tb_planner', 4.0)
+    wait_for_heartbeats(peer, again, 5)
+    assert again.state == ALIVE
+
+
+def test_other_bonds_on_the_topic_and_words_of_earlier_ones_do_not_count(nodes, peer):
+    _, around = managed(nodes, peer)
+    manager = Manager(around)
+    manager.start_up()
+    own = manager.bond.heard[-1].instance_id
+    manager.bond.fall_silent()  # it would heed them
+    speaker, heard = peer.speaker('bond', Status), peer.hear('bond', Status)
+    speaker.publish(Status(id='planner_server', instance_id='of another server', active=False))
+    speaker.publish(Status(id='tb_planner', instance_id='of the activation before', active=False))
+    speaker.publish(Status(id='tb_planner', instance_id=own, active=False))
+    peer.wait_until(lambda: len(heard) > 10, 'more heartbeats')
+    assert all(status.active for status in heard[-5:])
+
+
+def test_without_a_heartbeat_period_there_is_no_bond_topic_and_the_manager_needs_none(nodes, peer):
+    _, around = managed(nodes, peer, bond_heartbeat_period=0.0)
+    manager = Manager(around, bond_timeout_s=0.0)
+    manager.start_up()
+    around.set_out()
+    assert '/bond' not in topics(peer)
+    manager.deactivate()
+    manager.activate()
+    around.set_out()
+
+
+def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
+    nodes.planner()
+    Surroundings(peer).set_out()
+    assert '/bond' not in topics(peer)
+
+
+def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(nodes, peer):
+    planner, around = managed(nodes, peer)
+    heard = peer.hear('bond', Status)
+    Manager(around, bond_timeout_s=0.0).start_up()
+    around.set_out()
+    wait_until_said(planner, 'no lifecycle manager has made a bond within 10 s')
+    peer.spin(3 * HEARTBEAT_PERIOD_S)
+    count = len(heard)
+    around.wait_for_waypoints(20)
+    assert len(heard) == count
+    assert all(status.active for status in heard)
+    assert around.state() == 'active'
+
+
+@pytest.mark.slow
+def test_a_bond_is_kept_for_a_minute_under_load(nodes, peer):
+    """Ticks at 20 Hz, and ten whole maps of a million cells a second that are never the same."""
+    _, around = managed(nodes, peer, tick_frequency=20.0)
+    manager = Manager(around)
+    manager.start_up()
+    random, cells = np.random.default_rng(1), np.zeros((SIDE, SIDE), np.int8)
+
+    def say_map():
+        rows, columns = random.integers(10, SIDE - 10, (2, 500))
+        cells[rows, columns] ^= 100
+        around.maps.publish(map_message(cells, resolution=0.05))
+
+    load = peer.node.create_timer(0.1, say_map)
+    around.pose.pose.position.x = around.pose.pose.position.y = 0.2
+    around.say_goal(49.8, 49.8)
+    for _ in range(60):
+        peer.spin(1.0)
+        assert manager.bond.state == ALIVE
+    peer.node.destroy_timer(load)
+    gaps_s = sorted(manager.bond.gaps_s)
+    print(f'{len(gaps_s)} heartbeats, {gaps_s[len(gaps_s) // 2]:.3f} s apart, at most {gaps_s[-1]:.3f} s')
+    print({key: value for key, value in around.next_facts().items() if key in ('ticks', 'missed_ticks', 'tick_max_ms')})
+    bond = manager.deactivate()
+    peer.wait_until(lambda: bond.state == DEAD, 'the bond is broken')
