@@ -163,6 +163,7 @@ EXPERIMENTS = {
     'restarts': (['--scale', '0.06'], {'rate', 'w', 'rule', 'search_time_s', 'searches', 'cost'}, 'eager/lazy'),
     'moves': (['--moves', '300'], {'algorithm', 'world', 'k', 'moves', 'illegal_moves'}, ' 0 illegal'),
     'ties': (['--scale', '0.05'], {'w', 'ties', 'expansions', 'cost', 'run_cost'}, 'larger g'),
+    'oscillation': (['--runs', '1'], {'world', 'planner', 'paths', 'switches', 'unforced'}, 'tb_planner / A*'),
 }
 
 

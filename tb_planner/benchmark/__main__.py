@@ -1,6 +1,6 @@
 """python -m tb_planner.benchmark EXPERIMENT: measures, prints what it means and writes a row for every run.
 
-`run NAME` is an experiment of the papers, or ours beside them, on any number of processes.
+`run NAME` is an experiment of the papers, or ours beside them, on any number of processes; `report` says what came out.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 from tb_planner import kernel
-from tb_planner.benchmark import engine
+from tb_planner.benchmark import engine, report
 from tb_planner.benchmark.experiment import carry_out
 from tb_planner.benchmark.memory import MEMORY
 from tb_planner.benchmark.moves import MOVES
 from tb_planner.benchmark.node import NODE
+from tb_planner.benchmark.oscillation import OSCILLATION
 from tb_planner.benchmark.ours import OURS, OURS_REPLANNING
 from tb_planner.benchmark.paper_2009 import PAPER_2009
 from tb_planner.benchmark.paper_2012 import PAPER_2012, PAPER_2012_TIME
@@ -24,7 +25,7 @@ from tb_planner.benchmark.restarts import RESTARTS
 from tb_planner.benchmark.ticks import TICKS
 from tb_planner.benchmark.ties import TIES_EXPERIMENT
 
-EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, NODE)
+EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, NODE, OSCILLATION)
 
 FROM_PAPERS = (
     *(PAPER_2009, PAPER_2012, PAPER_2012_TIME, PAPER_2014, PAPER_2014_DYNAMIC),
@@ -45,6 +46,7 @@ def command_line() -> argparse.ArgumentParser:
         experiment.add_arguments(command)
         command.set_defaults(chosen=experiment)
     add_run(commands)
+    add_report(commands)
     return parser
 
 
@@ -55,8 +57,15 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     engine.add_arguments(run)
 
 
+def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    text = "the papers' claims, figures and tables beside what was measured: a page and a summary"
+    report.add_arguments(commands.add_parser('report', help=text, description=text))
+
+
 def main() -> int:
     options = command_line().parse_args()
+    if options.experiment == 'report':
+        return report.carry_out(options, FROM_PAPERS)
     if not kernel.COMPILED:
         print('the kernel is not compiled: times say nothing about the compiled one')
     if options.experiment == 'run':
