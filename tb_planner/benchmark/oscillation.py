@@ -16,20 +16,19 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner import find_path, tb_wa_star, tba_star
+from tb_planner import find_path, tba_star
 from tb_planner.benchmark.experiment import Experiment, Plan, Row, grouped, mean, table
-from tb_planner.costmap import CostRules
 from tb_planner.enquiry import Enquiry
 from tb_planner.follower import Follower
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.maps import Map, read_map
-from tb_planner.navigator import Pose2, Settings, cell_of, way_out
+from tb_planner.navigator import Pose2, cell_of, way_out
 from tb_planner.planner import TimeBoundedPlanner
 from tb_planner.question import EnquiryStatus
+from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.shared_files import shared_file
-from tb_planner.simulation import Obstacle, RandomChange, Simulation, read_script
-from tb_planner.simulation import Settings as SimulationSettings
+from tb_planner.simulation import Obstacle, RandomChange, Settings, Simulation, read_script
 
 Points = NDArray[np.float64]
 """(n, 2), in metres."""
@@ -41,26 +40,13 @@ WORLDS = {
 }
 """Both have the office's script of obstacles, too."""
 
-SETTINGS = Settings(
-    tb_wa_star(1.5),
-    k=100_000,
-    min_improvement=0.05,
-    goal_tolerance_m=0.2,
-    deviation_tolerance_m=0.3,
-    start_tolerance_m=0.4,
-)
-"""The node's defaults; k is about what its 10 ms a tick are."""
-PATH_TOLERANCE_M = 0.5
+DEFAULTS = PlannerParameters(expansions_per_tick=100_000)
+"""The node's, and about what its 10 ms a tick are."""
+SETTINGS = DEFAULTS.settings()
 STEP_S, STEPS_A_TICK, TICKS_A_SECOND = 0.025, 2, 20
 LIMIT_S = 300
 SWITCH_M = 0.2
 """A path that leads so far away from the one before is another one: the robot's radius, about."""
-
-
-def rules(resolution_m: float) -> CostRules:
-    return CostRules(
-        resolution_m=resolution_m, robot_radius_m=0.18, inflation_radius_m=0.55, cost_travel_multiplier=2.0
-    )
 
 
 # ---------------------------------------------------------------------- who is asked
@@ -95,7 +81,7 @@ class TbPlanner:
     """The search for a path as the node's actions have it; it is searched for in ticks until it is found."""
 
     def __init__(self) -> None:
-        self._enquiry = Enquiry(SETTINGS, PATH_TOLERANCE_M)
+        self._enquiry = Enquiry(SETTINGS, DEFAULTS.path_tolerance_m)
 
     def take_in(self, update: MapUpdate) -> None:
         self._enquiry.take_in(update)
@@ -179,10 +165,10 @@ def stands(path: Points, pose: Pose2, update: MapUpdate) -> bool:
 
 # ---------------------------------------------------------------------- a run
 def run(office: Map, script: list[Obstacle], world: str, planner: Planner, seed: int) -> Row:
-    settings = SimulationSettings(world='changing', dt_s=STEP_S, seed=seed, script_from_goal=True, change=WORLDS[world])
+    settings = Settings(world='changing', dt_s=STEP_S, seed=seed, script_from_goal=True, change=WORLDS[world])
     simulation = Simulation(office.occupancy, office.geometry, START, settings, script)
     simulation.set_goal(GOAL)
-    live_map, leader, switches = LiveMap(rules), Leader(office.geometry), Switches()
+    live_map, leader, switches = LiveMap(DEFAULTS.cost_rules), Leader(office.geometry), Switches()
     live_map.full(simulation.whole_map().occupancy, office.geometry)
     update: MapUpdate | None = None
     driven_m, tick = 0.0, 0
