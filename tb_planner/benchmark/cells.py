@@ -231,8 +231,9 @@ def read_sessions(path: Path) -> list[dict[str, Any]]:
 def _read_cells(path: Path) -> Iterator[Cell]:
     with opened(path) as file:
         for row in csv.DictReader(file):
-            counts = (int(row[name]) for name in ('problems', 'arrived', 'counted'))
-            yield Cell({name: row[name] for name in KEY}, *counts, {name: float(row[name]) for name in MEASURES})
+            problems, arrived, counted = (int(row[name]) for name in ('problems', 'arrived', 'counted'))
+            sums = {name: float(row[name]) for name in MEASURES}
+            yield Cell({name: row[name] for name in KEY}, problems, arrived, counted, sums)
 
 
 # ---------------------------------------------------------------------- writing

@@ -177,6 +177,11 @@ def spread(values: Sequence[float]) -> float:
     return max(values) / min(values) - 1 if min(values) > 0 else float('inf')
 
 
+def over(value: float, other: float) -> float:
+    """Their ratio; infinite over nothing."""
+    return value / other if other else float('inf')
+
+
 def number(value: float) -> str:
     """Three digits."""
     if value != value or abs(value) in (0.0, float('inf')):
@@ -193,5 +198,7 @@ def percent(fraction: float) -> str:
 
 def between(values: Sequence[float], shown: Callable[[float], str] = number) -> str:
     """'2.10 to 3.30', or one number if they look alike."""
+    if not values:
+        return '–'
     low, high = shown(min(values)), shown(max(values))
     return low if low == high else f'{low} to {high}'

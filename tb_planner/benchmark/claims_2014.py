@@ -17,6 +17,7 @@ from tb_planner.benchmark.claims import (
     in_most,
     judged,
     number,
+    over,
     percent,
     spread,
 )
@@ -259,7 +260,7 @@ def non_optimal_fall_with_w(curves: Curves) -> Finding:
     for name, k in places(curves, lambda k, name: not is_high(k, name)):
         moves = by_series(curves, 'non_optimal_moves', weighted(curves), k, name)
         cases.append(case(name, k, falls(moves)))
-        ratios.append((name, moves[-1] / moves[0]))
+        ratios.append((name, over(moves[-1], moves[0])))
     return judged(cases, f'at w = 3 over w = 1: {by_set(ratios)}')
 
 
@@ -269,7 +270,7 @@ def tba_fewest_non_optimal(curves: Curves) -> Finding:
         ours = curves.mean('non_optimal_moves', TBA, k, name)
         best = min(by_series(curves, 'non_optimal_moves', heavier(curves), k, name))
         cases.append(case(name, k, ours < best))
-        ratios.append((name, ours / best))
+        ratios.append((name, over(ours, best)))
     return judged(cases, f'those of TBA* over those of the best w > 1: {by_set(ratios)}')
 
 
@@ -277,7 +278,7 @@ def greedy_fewest_non_optimal(curves: Curves) -> Finding:
     cases, ratios = [], []
     for name, k in places(curves, lambda k, _: is_small(k)):
         best = min(by_series(curves, 'non_optimal_moves', weighted(curves), k, name))
-        ratio = curves.mean('non_optimal_moves', GBFS, k, name) / best
+        ratio = over(curves.mean('non_optimal_moves', GBFS, k, name), best)
         cases.append(case(name, k, ratio < 1))
         ratios.append((name, ratio))
     return judged(cases, f'over those of the best TB-WA*: {by_set(ratios)}')
@@ -287,7 +288,7 @@ def greedy_most_non_optimal(curves: Curves) -> Finding:
     cases, ratios = [], []
     for name, k in places(curves, is_high):
         worst = max(by_series(curves, 'non_optimal_moves', weighted(curves), k, name))
-        ratio = curves.mean('non_optimal_moves', GBFS, k, name) / worst
+        ratio = over(curves.mean('non_optimal_moves', GBFS, k, name), worst)
         cases.append(case(name, k, ratio > 1))
         ratios.append((name, ratio))
     return judged(cases, f'over those of the worst TB-WA*: {by_set(ratios)}')
@@ -328,7 +329,7 @@ def greedy_fewest_back_moves(curves: Curves) -> Finding:
         others = by_series(curves, 'back_moves', weighted(curves), k, name)
         greedy = curves.mean('back_moves', GBFS, k, name)
         cases.append(case(name, k, greedy < min(others)))
-        ratios.append((name, greedy / curves.mean('back_moves', TBA, k, name)))
+        ratios.append((name, over(greedy, curves.mean('back_moves', TBA, k, name))))
     return judged(cases, f'back-moves of TB-GBFS over those of TBA*: {by_set(ratios)}')
 
 
@@ -338,7 +339,7 @@ def tba_most_back_moves_in_number(curves: Curves) -> Finding:
         others = by_series(curves, 'back_moves', [*heavier(curves), GBFS], k, name)
         ours = curves.mean('back_moves', TBA, k, name)
         cases.append(case(name, k, ours > max(others)))
-        ratios.append((name, ours / max(others)))
+        ratios.append((name, over(ours, max(others))))
     return judged(cases, f'back-moves of TBA* over those of the next: {by_set(ratios)}')
 
 
@@ -347,7 +348,7 @@ def heaviest_between(curves: Curves) -> Finding:
     for name, k in places(curves):
         tba, heavy, greedy = by_series(curves, 'back_moves', (TBA, HEAVIEST, GBFS), k, name)
         cases.append(case(name, k, greedy <= heavy <= tba / 2))
-        ratios.append((name, heavy / tba))
+        ratios.append((name, over(heavy, tba)))
     return judged(cases, f'back-moves at w = 3 over those of TBA*: {by_set(ratios)}')
 
 

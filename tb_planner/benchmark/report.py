@@ -1,0 +1,167 @@
+"""python -m tb_planner.benchmark report: the papers' claims, tables and figures, judged and shown from rows.
+
+Everything that a report says is gathered here, once; report_html.py and report_markdown.py write it down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import inspect
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tb_planner.benchmark import claims_2009, claims_2012, claims_2014, tables
+from tb_planner.benchmark.cells import NotRun, Results, read_results, write_cells
+from tb_planner.benchmark.claims import Claim, Judged, Variation, Verdict, judge
+from tb_planner.benchmark.drawing import check_matplotlib, whole_svg
+from tb_planner.benchmark.engine import Experiment
+from tb_planner.benchmark.plots import Plot, plots_of
+from tb_planner.benchmark.published import TITLES
+from tb_planner.benchmark.reasons import REASONS
+from tb_planner.benchmark.tables import Table, tables_of
+
+CLAIMS: tuple[Claim, ...] = (*claims_2009.CLAIMS, *claims_2012.CLAIMS, *claims_2014.CLAIMS)
+VARIATIONS: dict[tuple[str, str], tuple[Variation, ...]] = {**claims_2012.VARIATIONS, **claims_2014.VARIATIONS}
+LEFT_OUT = (
+    'PR LRTA* and D LRTA* (2009, Figure 4): they need state abstractions and pattern databases.',
+    'What rows do not tell: where the agent was when the optimal path was found (2009, section 4.3); when D* Lite '
+    'found its first path (2012, section 8.2).',
+    'The maps of 2009 are not named, so others stand in; "all" maps of a game (2014) are those that are at hand.',
+    'Figures without printed numbers (2009, Figure 3; 2014, all) are compared with what the text says of them alone.',
+    'Search times are those of this machine and of compiled code; expansions do not depend on either.',
+)
+RULES = (
+    'Verdicts are computed from the rows by the test that stands below each claim; none is written by hand.',
+    '"Holds": in every case (set of maps, look-ahead, rate). "Holds only if": in half of the cases or more, which are '
+    'told, or if one of our choices is switched. "Does not hold": in fewer. Claims about "most" cases need more than '
+    'half of them.',
+    'A mean is taken over all problems of a set. A change of less than 1 % counts as none.',
+    'Runs that did not arrive are left out of means and told below; on changing maps a problem counts if all agents '
+    'that are compared arrived.',
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A paper, or ours."""
+
+    name: str
+    title: str
+    claims: tuple[Judged, ...]
+    plots: tuple[Plot, ...]
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    date: str
+    quick: bool
+    sections: tuple[Section, ...]
+    reasons: dict[str, str]
+    choices: Table
+    extents: Table
+    map_names: tuple[str, ...]
+    provenance: tuple[str, ...]
+    decisions: tuple[tuple[str, str], ...]
+    """Experiment, and what its docstring says of its conditions."""
+
+    @property
+    def judged(self) -> list[Judged]:
+        return [one for section in self.sections for one in section.claims]
+
+    def counts(self, claims: Iterable[Judged]) -> list[int]:
+        """How many claims got each verdict, in the order of Verdict."""
+        counted = Counter(one.finding.verdict for one in claims)
+        return [counted[verdict] for verdict in Verdict]
+
+
+def make_report(results: Results, experiments: Iterable[Experiment], date: str, *, quick: bool = False) -> Report:
+    judged = [judge(claim, results, VARIATIONS.get((claim.experiment, claim.part), ())) for claim in CLAIMS]
+    titles = {**TITLES, 'ours': 'Ours: what no paper shows'}
+    sections = tuple(
+        Section(
+            name,
+            title,
+            tuple(one for one in judged if one.claim.paper == name),
+            tuple(plots_of(name, results)),
+            tuple(tables_of(name, results)),
+        )
+        for name, title in titles.items()
+    )
+    return Report(
+        date=date,
+        quick=quick,
+        sections=sections,
+        reasons=reasons_of(results),
+        choices=tables.choices(judged),
+        extents=tables.extents(results),
+        map_names=tuple(tables.map_names(results)),
+        provenance=tuple(provenance_of(results)),
+        decisions=tuple((one.name, inspect.getdoc(one.parts) or '') for one in experiments),
+    )
+
+
+def reasons_of(results: Results) -> dict[str, str]:
+    """Claim -> why it fails, as far as that was looked into and its experiments were run."""
+    if unknown := sorted(REASONS.keys() - {claim.id for claim in CLAIMS}):
+        raise KeyError(f'reasons for claims that there are not: {", ".join(unknown)}')
+    found = {}
+    for claim, reason in REASONS.items():
+        try:
+            found[claim] = reason(results)
+        except NotRun:
+            continue
+    return found
+
+
+def provenance_of(results: Results) -> list[str]:
+    """Commits, machines and dates of the rows, in words."""
+    commits = Counter[str]()
+    for cell in results.cells:
+        commits[cell.key['commit'] or 'unknown'] += cell.problems
+    lines = [f'Rows by commit: {", ".join(f"{name} ({count:,})" for name, count in commits.items())}']
+    machines = dict.fromkeys(
+        f'{one["cpu"]}, {one["cores"]} cores, {one["memory_gb"]:g} GB, Python {one["python"]}, NumPy {one["numpy"]}'
+        for one in results.sessions
+    )
+    lines += [f'Machine: {machine}' for machine in machines]
+    if dates := sorted(one['date'] for one in results.sessions):
+        lines.append(f'Run from {dates[0]} on; the last session began {dates[-1]}')
+    return lines
+
+
+# ---------------------------------------------------------------------- the command
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--results', type=Path, default=Path('results'), metavar='DIR', help='folder of rows (results)')
+    parser.add_argument('--out', type=Path, default=Path('results/report'), metavar='DIR', help='(results/report)')
+    parser.add_argument('--date', default=datetime.date.today().isoformat(), help='that the report bears (today)')
+    parser.add_argument('--quick', action='store_true', help='of quick sets, which show that it works and little else')
+
+
+def carry_out(options: argparse.Namespace, experiments: Iterable[Experiment]) -> int:
+    """Writes report.html, README.md with its plots, and the cells that both were made from."""
+    from tb_planner.benchmark.report_html import as_html
+    from tb_planner.benchmark.report_markdown import as_markdown
+
+    check_matplotlib()
+    experiments = list(experiments)
+    results = read_results(options.results, [one.name for one in experiments], quick=options.quick)
+    report = make_report(results, experiments, options.date, quick=options.quick)
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / 'report.html').write_text(as_html(report))
+    (options.out / 'README.md').write_text(as_markdown(report))
+    for section in report.sections:
+        for plot in section.plots:
+            (options.out / f'{plot.name}.svg').write_text(whole_svg(plot) + '\n')
+    write_cells(results, options.out)
+    print(in_a_line(report))
+    print(f'{options.out / "report.html"}, README.md with {sum(len(one.plots) for one in report.sections)} plots')
+    return 0
+
+
+def in_a_line(report: Report) -> str:
+    counts = zip(report.counts(report.judged), Verdict, strict=True)
+    return f'{len(report.judged)} claims: ' + ', '.join(f'{count} {verdict.value}' for count, verdict in counts)
