@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -44,6 +45,7 @@ class Reporter:
         times: TickTimes,
         ticker: Ticker,
         poses: PoseSource,
+        more_facts: Callable[[], dict[str, object]] = dict,
     ) -> None:
         self._node = node
         self._outputs = outputs
@@ -51,6 +53,7 @@ class Reporter:
         self._times = times
         self._ticker = ticker
         self._poses = poses
+        self._more_facts = more_facts
         self._last: Tick | None = None
         self._overruns_told = 0
         self._restart_untold = False
@@ -126,6 +129,7 @@ class Reporter:
             'pose_age_s': self._poses.age_s(),
             'distance_to_goal_m': ticker.distance_to_goal_m(self._poses.latest()),
             'map_to_waypoint_ms': ticker.map_to_waypoint_ms,
+            **self._more_facts(),
             'refused_messages': sum(self._problems.counts[kind] for kind in ('map', 'map_updates', 'pose', 'goal')),
             'last_problem': self._problems.last,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid, Path
@@ -34,10 +35,10 @@ class Outputs:
         self._markers = node.create_lifecycle_publisher(MarkerArray, 'markers', NEWEST)
 
     def waypoint(self, pose: Pose2, frame: str) -> None:
-        self._waypoint.publish(pose_message(pose, frame, self._stamp()))
+        self._waypoint.publish(pose_message(pose, frame, self.stamp()))
 
     def plan(self, points_m: NDArray[np.float64], frame: str, last_yaw: float | None) -> None:
-        self._plan.publish(path_as_cdr(points_m, frame, self._stamp(), last_yaw))
+        self._plan.publish(path_as_cdr(points_m, frame, self.stamp(), last_yaw))
 
     def status(self, status: NavigationStatus) -> None:
         self._status.publish(String(data=status.value))
@@ -47,9 +48,9 @@ class Outputs:
 
     def display(self, navigator: Navigator, waypoint: Pose2 | None, frame: str) -> None:
         if self._expansions.get_subscription_count() and navigator.planner and navigator.geometry:
-            self._expansions.publish(expansions_message(navigator.planner, navigator.geometry, frame, self._stamp()))
+            self._expansions.publish(expansions_message(navigator.planner, navigator.geometry, frame, self.stamp()))
         if self._markers.get_subscription_count():
-            self._markers.publish(markers_message(navigator, waypoint, frame, self._stamp()))
+            self._markers.publish(markers_message(navigator, waypoint, frame, self.stamp()))
 
     def close(self) -> None:
         for publisher in (
@@ -62,5 +63,6 @@ class Outputs:
         ):
             self._node.destroy_lifecycle_publisher(publisher)
 
-    def _stamp(self) -> object:
+    def stamp(self) -> Time:
+        """Now."""
         return self._node.get_clock().now().to_msg()

@@ -20,6 +20,8 @@ from std_srvs.srv import Trigger
 
 from tb_planner.ros import parameters, signals
 from tb_planner.ros.diagnostics import COMPILED, NOT_COMPILED
+from tb_planner.ros.nav2_messages import require_nav2
+from tb_planner.ros.nav2_planner import Nav2Planner
 from tb_planner.ros.outputs import Outputs
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.poses import Missing, require_tf
@@ -62,6 +64,7 @@ class PlannerNode(LifecycleNode):
     def __init__(self, **options: Any) -> None:
         super().__init__('tb_planner', **options)
         self._outputs: Outputs | None = None
+        self._nav2: Nav2Planner | None = None
         self._session: Session | None = None
         self._served: list[Any] = []
         self._problems = Problems(self.get_logger())
@@ -77,6 +80,7 @@ class PlannerNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> None:
         if self.chosen.pose_source == 'tf':
             require_tf()
+        nav2_types = require_nav2() if self.chosen.nav2 else None
         if map_update_type() is None:
             self.get_logger().info('map_msgs is not installed: map_updates are not heard, whole maps are')
         self._outputs = Outputs(self)
@@ -84,13 +88,15 @@ class PlannerNode(LifecycleNode):
             self.create_service(Trigger, '~/cancel', functools.partial(self._serve, Session.cancel)),
             self.create_service(Trigger, '~/reset_search', functools.partial(self._serve, Session.reset_search)),
         ]
+        if nav2_types is not None:
+            self._nav2 = Nav2Planner(self, nav2_types, self.chosen)
         super().on_configure(state)
 
     @told('active')
     def on_activate(self, state: LifecycleState) -> None:
         assert self._outputs is not None
         super().on_activate(state)
-        self._session = Session(self, self.chosen, self._outputs, self._problems)
+        self._session = Session(self, self.chosen, self._outputs, self._problems, self._nav2)
 
     @told('inactive; goal and map are dropped')
     def on_deactivate(self, state: LifecycleState) -> None:
@@ -115,6 +121,9 @@ class PlannerNode(LifecycleNode):
         for service in self._served:
             self.destroy_service(service)
         self._served.clear()
+        if self._nav2 is not None:
+            nav2, self._nav2 = self._nav2, None
+            nav2.close()
         if self._outputs is not None:
             outputs, self._outputs = self._outputs, None
             outputs.close()

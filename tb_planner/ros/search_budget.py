@@ -23,10 +23,11 @@ class SearchBudget:
         self._clock = clock
         self._chunk, self._chunk_s = LEAST // GROWTH, 0.0  # the last one, in expansions and in time
 
-    def spend(self, planner: TimeBoundedPlanner) -> None:
+    def spend(self, planner: TimeBoundedPlanner, time_s: float | None = None) -> None:
         """One chunk at least, so that every tick gets on; then more while another one fits."""
-        end = self._clock() + self.search_time_s
-        chunk = self._fitting(self.search_time_s)
+        time_s = self.search_time_s if time_s is None else time_s
+        end = self._clock() + time_s
+        chunk = self._fitting(time_s)
         while True:
             began, before = self._clock(), planner.expansions
             status = planner.search(chunk)
@@ -35,7 +36,7 @@ class SearchBudget:
                 return
             if expanded >= chunk:
                 self._chunk, self._chunk_s = expanded, now - began
-            if end - now < REST * self.search_time_s:
+            if end - now <= REST * time_s:
                 return
             chunk = self._fitting(end - now)
 
@@ -43,3 +44,27 @@ class SearchBudget:
         """What half of the time left is good for, since the pace may change; not much more than the last one."""
         pace = self._chunk / max(self._chunk_s, 1e-9)
         return max(min(int(left_s / 2 * pace), GROWTH * self._chunk), LEAST)
+
+
+class Shares:
+    """What a tick has for all who search in it: so many expansions if that is not 0, else the budget's time."""
+
+    def __init__(self, budget: SearchBudget, expansions: int, parts: int, clock: Callable[[], float] = perf_counter):
+        self._budget = budget
+        self._expansions_left = expansions
+        self._time_left_s = budget.search_time_s
+        self._counts_expansions = expansions > 0
+        self._parts = parts
+        self._clock = clock
+
+    def spend(self, planner: TimeBoundedPlanner) -> None:
+        """Each gets an equal part of what those before it have left, and a little in any case."""
+        parts, self._parts = max(self._parts, 1), self._parts - 1
+        if self._counts_expansions:
+            before = planner.expansions
+            planner.search(max(self._expansions_left // parts, 1))
+            self._expansions_left -= planner.expansions - before
+            return
+        began_s = self._clock()
+        self._budget.spend(planner, max(self._time_left_s / parts, 0.0))
+        self._time_left_s -= self._clock() - began_s

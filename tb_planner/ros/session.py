@@ -21,7 +21,9 @@ from tb_planner.ros.bond import make_bond
 from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.diagnostics import Reporter
 from tb_planner.ros.map_worker import MapWorker
+from tb_planner.ros.nav2_planner import DROP_IN, Nav2Planner
 from tb_planner.ros.outputs import IN_ORDER, LATCHED, NEWEST, Outputs
+from tb_planner.ros.path_check import PathCheck
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.poses import PoseSource, TfPose, TopicPose
 from tb_planner.ros.problems import Problems
@@ -45,7 +47,12 @@ class Session:
     """From activate to deactivate. Callbacks only leave things where the tick or the worker finds them."""
 
     def __init__(
-        self, node: LifecycleNode, parameters: PlannerParameters, outputs: Outputs, problems: Problems
+        self,
+        node: LifecycleNode,
+        parameters: PlannerParameters,
+        outputs: Outputs,
+        problems: Problems,
+        nav2: Nav2Planner | None = None,
     ) -> None:
         self._node = node
         self._parameters = parameters
@@ -61,13 +68,17 @@ class Session:
             undo.callback(self._stop_timer)
             self._poses = self._pose_source()
             undo.callback(self._poses.close)
-            self._reporter = Reporter(node, outputs, problems, self._times, self._ticker, self._poses)
+            self._reporter = Reporter(
+                node, outputs, problems, self._times, self._ticker, self._poses, nav2.facts if nav2 else dict
+            )
             self._subscribe(undo)
             jumps = node.get_clock().create_jump_callback(_JUMP, post_callback=self._clock_jumped)
             undo.callback(jumps.unregister)
             slow = node.create_timer(1.0, self._every_second, clock=Clock(clock_type=ClockType.STEADY_TIME))
             undo.callback(node.destroy_timer, slow)
             self._worker.start()
+            if nav2 is not None:
+                self._serve_paths(nav2, undo)
             if (bond := make_bond(node, parameters, problems)) is not None:  # last: now all else is there
                 undo.callback(bond.close)
             self._undo = undo.pop_all()
@@ -79,6 +90,13 @@ class Session:
             self._outputs.status(NavigationStatus.IDLE)
         finally:
             self._undo.close()
+
+    def _serve_paths(self, nav2: Nav2Planner, undo: ExitStack) -> None:
+        self._ticker.desks = nav2.activate(self._parameters, self._problems, self._ticker.show_path)
+        undo.callback(nav2.deactivate)
+        if self._parameters.compute_path_to_pose_action == DROP_IN:
+            check = PathCheck(self._node, nav2.types.is_path_valid, self._ticker, self._poses, self._problems)
+            undo.callback(check.close)
 
     # -------------------------------------------------------------------------------------------------- requests
     def change(self, parameters: PlannerParameters) -> None:
@@ -190,6 +208,8 @@ class Session:
     def _every_second(self) -> None:
         if self._clock.clock_type == ClockType.ROS_TIME and self._now_s() == 0:
             self._problems.warn('clock', 'use_sim_time is set and nobody says the time on /clock; there is no tick')
+        for desk in self._ticker.desks:
+            desk.expire()
         self._safely(self._reporter.tell_again)
         self._safely(self._display)
 

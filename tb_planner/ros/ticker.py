@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -13,14 +13,15 @@ import numpy as np
 
 from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
-from tb_planner.planner import TimeBoundedPlanner
+from tb_planner.question import FoundPath
 from tb_planner.restart import Reason
 from tb_planner.ros.map_worker import MapWorker
 from tb_planner.ros.outputs import Outputs
+from tb_planner.ros.path_desk import PathDesk, Surroundings
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.poses import PoseSource
 from tb_planner.ros.problems import Problems
-from tb_planner.ros.search_budget import SearchBudget
+from tb_planner.ros.search_budget import SearchBudget, Shares
 
 NO_PLAN = np.empty((0, 2))
 
@@ -39,6 +40,8 @@ class Ticker:
         self.frame = parameters.global_frame
         """The map's, in which all that is heard and said has to be."""
         self.navigator = Navigator(parameters.settings())
+        self.desks: Sequence[PathDesk] = ()
+        """Where paths are asked for."""
         self.waypoint: Pose2 | None = None
         self.restarts: Counter[Reason] = Counter()
         self.expansions = 0
@@ -54,6 +57,7 @@ class Ticker:
         self._maps_seen = 0
         self._map_s: float | None = None
         self._update: MapUpdate | None = None
+        self._news: MapUpdate | None = None  # the update of this tick
         self._failed = False
 
     def change(self, parameters: PlannerParameters) -> None:
@@ -61,16 +65,27 @@ class Ticker:
         self._parameters = parameters
         self.navigator.settings = parameters.settings()
         self._budget.search_time_s = parameters.search_time_s
+        for desk in self.desks:
+            desk.change(parameters)
+
+    @property
+    def newest_map(self) -> MapUpdate | None:
+        """To be read by the thread of the ticks."""
+        return self._update
 
     def tick(self, poses: PoseSource) -> Tick | None:
         """None if it failed: then the next one searches afresh, to the same goal."""
+        tick, self._news = None, None
+        asked = sum(desk.is_asked for desk in self.desks)
+        shares = Shares(self._budget, self._parameters.expansions_per_tick, (self.navigator.goal is not None) + asked)
         try:
-            tick = self._navigate(poses)
+            tick = self._navigate(poses, shares)
             self._publish(tick)
         except Exception:
             self._problems.error('tick', f'no waypoint in this tick: {traceback.format_exc()}')
             self._failed = True
-            return None
+        if self.desks:
+            self._answer_requests(poses, shares)
         return tick
 
     def stop(self, pose: Pose2 | None) -> None:
@@ -95,7 +110,7 @@ class Ticker:
         points = np.vstack([(pose.x_m, pose.y_m), self.navigator.plan_points(), (goal.x_m, goal.y_m)])
         return float(np.hypot(*np.diff(points, axis=0).T).sum())
 
-    def _navigate(self, poses: PoseSource) -> Tick:
+    def _navigate(self, poses: PoseSource, shares: Shares) -> Tick:
         source = self._worker.source
         if source.frame != self.frame:
             self._change_frame(source.frame)
@@ -108,18 +123,25 @@ class Ticker:
         if pose is None and self.navigator.goal is not None and (reason := poses.why_none()):
             self._problems.warn('pose_age', f'{reason}; no waypoint is given', same='old')
         before = self._expansions_so_far()
-        search: Callable[[TimeBoundedPlanner], None] | None = self._budget.spend
-        if self._parameters.expansions_per_tick:
-            search = None
-        tick = self.navigator.tick(update, pose, search, map_lost=self._map_is_lost())
+        tick = self.navigator.tick(update, pose, shares.spend, map_lost=self._map_is_lost())
         self.expansions = max(self._expansions_so_far() - before, 0)
         if update is not None and tick.waypoint is not None and received_s is not None:
             self.map_to_waypoint_ms = (perf_counter() - received_s) * 1e3
         return tick
 
+    def _answer_requests(self, poses: PoseSource, shares: Shares) -> None:
+        around = Surroundings(self._update, self.frame, poses, self._map_is_lost(), self._outputs.stamp())
+        for desk in self.desks:
+            desk.tick(self._news, around, shares)
+
+    def show_path(self, path: FoundPath, frame: str, last_yaw: float) -> None:
+        """A path that was asked for, as Nav2's planner server shows it; unless the plan is the robot's own."""
+        if self.navigator.goal is None:
+            self._outputs.plan(path.points_m, frame, last_yaw)
+
     def _new_map(self, live_map: LiveMap) -> MapUpdate | None:
         """What is new; all is, to a new navigator after a tick that failed halfway."""
-        update = live_map.latest()
+        self._news = update = live_map.latest()
         self._update = update or self._update
         if not self._failed:
             return update
@@ -146,6 +168,8 @@ class Ticker:
         self.frame = frame
         self._update = None
         self.navigator = Navigator(self._parameters.settings())
+        for desk in self.desks:
+            desk.forget()
 
     def _publish(self, tick: Tick) -> None:
         if tick.waypoint is not None:

@@ -1,0 +1,118 @@
+"""Nav2's messages, imported late and known by their fields, so that one source serves Jazzy and later."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+from std_msgs.msg import Header
+
+from tb_planner.question import FoundPath
+from tb_planner.ros.conversions import headings
+from tb_planner.ros.poses import Missing
+
+NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
+
+
+@dataclass(frozen=True)
+class Nav2Types:
+    to_pose: Any
+    through_poses: Any
+    is_path_valid: Any
+
+
+def require_nav2() -> Nav2Types:
+    """nav2_msgs; raises Missing."""
+    try:
+        from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
+        from nav2_msgs.srv import IsPathValid
+    except ImportError as error:
+        raise Missing(NO_NAV2) from error
+    return Nav2Types(ComputePathToPose, ComputePathThroughPoses, IsPathValid)
+
+
+def goals_of(request: Any) -> list[PoseStamped]:
+    """Of either action: `goal`, after the `viapoints` that later versions have; or `goals`, which are a list in Jazzy
+    and a nav_msgs/Goals, with a header of its own, after it."""
+    if hasattr(request, 'goal'):
+        return [*getattr(request, 'viapoints', ()), request.goal]
+    goals = request.goals
+    if not hasattr(goals, 'goals'):
+        return list(goals)
+    for goal in goals.goals:
+        goal.header.frame_id = goal.header.frame_id or goals.header.frame_id
+    return list(goals.goals)
+
+
+def result_of(action: Any, error: str, text: str, path: Path | None, planning_time_s: float) -> Any:
+    """`error` is the name of one of the action's codes."""
+    result = action.Result()
+    result.error_code = int(getattr(action.Result, error))
+    if hasattr(result, 'error_msg'):
+        result.error_msg = text
+    if path is not None:
+        result.path = path
+    result.planning_time = duration_of(planning_time_s)
+    return result
+
+
+def duration_of(time_s: float) -> Duration:
+    nanoseconds = round(time_s * 1e9)
+    return Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+@dataclass(eq=False)
+class PathMessage:
+    """A path as it is told, again and again. It is made by the first who asks for it: that takes milliseconds."""
+
+    path: FoundPath
+    yaws: tuple[float | None, ...]
+    """Where to look at each of its goals; None is along the path."""
+    start_yaw: float
+    frame: str
+    stamp: Time
+    _message: Path | None = None
+
+    @property
+    def message(self) -> Path:
+        if self._message is None:
+            self._message = _path(self)
+        return self._message
+
+
+def directions(path: FoundPath, yaws: Sequence[float | None], start_yaw: float) -> list[float]:
+    """Each pose looks to the next one, but at the goals as told; a single one that is not told looks as the start."""
+    looks = headings(path.points_m, start_yaw if len(path.points_m) == 1 else None)
+    for end, yaw in zip(path.ends, yaws, strict=True):
+        if yaw is not None:
+            looks[end] = yaw
+        elif end > 0:
+            looks[end] = looks[end - 1]
+    return [float(look) for look in looks]
+
+
+def _path(told: PathMessage) -> Path:
+    header = Header(frame_id=told.frame, stamp=told.stamp)
+    message = Path(header=header)
+    looks = directions(told.path, told.yaws, told.start_yaw)
+    message.poses = [_pose(header, x, y, yaw) for (x, y), yaw in zip(told.path.points_m.tolist(), looks, strict=True)]
+    return message
+
+
+def _pose(header: Header, x_m: float, y_m: float, yaw: float) -> PoseStamped:
+    stamped = PoseStamped(header=header)
+    position, orientation = stamped.pose.position, stamped.pose.orientation
+    position.x, position.y = x_m, y_m
+    orientation.z, orientation.w = math.sin(yaw / 2), math.cos(yaw / 2)
+    return stamped
+
+
+def points_of(path: Path) -> np.ndarray:
+    """(n, 2) in metres; what is not finite comes as it is."""
+    return np.array([(pose.pose.position.x, pose.pose.position.y) for pose in path.poses]).reshape(-1, 2)

@@ -1,0 +1,190 @@
+"""Answers the requests for paths of one action, tick by tick, with Nav2's error codes."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tb_planner.enquiry import Enquiry
+from tb_planner.live_map import MapUpdate
+from tb_planner.navigator import Pose2
+from tb_planner.question import Answer, EnquiryStatus, FoundPath
+from tb_planner.ros.conversions import BadMessage, pose_from_message
+from tb_planner.ros.nav2_messages import PathMessage, goals_of
+from tb_planner.ros.path_server import PathServer, Request
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.poses import PoseSource
+from tb_planner.ros.problems import Problems
+from tb_planner.ros.search_budget import Shares
+
+_UNDER_WAY = (EnquiryStatus.SEARCHING, EnquiryStatus.WAITING_FOR_MAP)
+
+
+class Refused(Exception):
+    """A request that cannot be answered with a path; the error's name in the action, and why."""
+
+    def __init__(self, error: str, text: str) -> None:
+        super().__init__(text)
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a tick knows besides the request."""
+
+    update: MapUpdate | None
+    """The newest map, also if it is not new; None if there is none."""
+    frame: str
+    poses: PoseSource
+    map_lost: bool
+    stamp: Any
+
+
+class PathDesk:
+    """Its search is kept from request to request. To be used by the thread of the ticks."""
+
+    def __init__(
+        self,
+        server: PathServer,
+        parameters: PlannerParameters,
+        problems: Problems,
+        show: Callable[[FoundPath, str, float], None],
+    ) -> None:
+        self.found = 0
+        """Requests answered with a path."""
+        self.unchanged = 0
+        """Of these, with the same one as before."""
+        self._server = server
+        self._parameters = parameters
+        self._problems = problems
+        self._show = show
+        self._searches_before = 0
+        self._request: Request | None = None  # that has been put to the enquiry
+        self._goals: tuple[Pose2, ...] = ()
+        self._start = Pose2(0.0, 0.0)
+        self._told: PathMessage | None = None
+        self._enquiry = self._new_enquiry()
+
+    @property
+    def is_asked(self) -> bool:
+        return self._server.is_asked
+
+    @property
+    def requests(self) -> int:
+        return self._server.accepted
+
+    @property
+    def searches(self) -> int:
+        return self._searches_before + self._enquiry.searches
+
+    def change(self, parameters: PlannerParameters) -> None:
+        if parameters.use_final_approach_orientation != self._parameters.use_final_approach_orientation:
+            self._told = None
+        self._parameters = parameters
+        self._enquiry.change(parameters.settings(), parameters.path_tolerance_m)
+
+    def forget(self) -> None:
+        """All that was known was said in another frame, or by a tick that failed."""
+        self._searches_before += self._enquiry.searches
+        self._enquiry = self._new_enquiry()
+        self._request = self._told = None
+
+    def tick(self, news: MapUpdate | None, around: Surroundings, shares: Shares) -> None:
+        """news: the update that has come with this tick."""
+        try:
+            if news is not None:
+                self._enquiry.take_in(news)
+            request = self._server.current()
+            if request is not None:
+                self._answer(request, around, shares)
+        except Exception as error:
+            self._problems.error('path', f'no path in this tick: {traceback.format_exc()}')
+            self.forget()
+            if around.update is not None:
+                self._enquiry.take_in(replace(around.update, change=None))
+            if (request := self._server.current()) is not None:
+                self._server.finish(request, 'UNKNOWN', f'internal error: {error!r}')
+
+    def expire(self) -> None:
+        """What no tick has ended in time, since there is none: simulated time may stand still."""
+        request = self._server.current()
+        if request is not None and self._is_late(request):
+            self._end_late(request, 'there was no tick in time')
+
+    # -------------------------------------------------------------------------------------------------- a request
+    def _answer(self, request: Request, around: Surroundings, shares: Shares) -> None:
+        try:
+            self._check(request)
+            answer = self._step(request, around, shares)
+        except Refused as refusal:
+            self._refuse(request, refusal.error, str(refusal))
+            return
+        if answer.path is not None:
+            self._tell(request, answer.path, around)
+        elif answer.status not in _UNDER_WAY:
+            self._refuse(request, answer.status.value, answer.message)
+        elif self._is_late(request):
+            self._end_late(request, answer.message)
+
+    def _check(self, request: Request) -> None:
+        """What needs no map."""
+        asked, known = request.message.planner_id, self._parameters.planner_id
+        if asked not in ('', known):
+            raise Refused('INVALID_PLANNER', f'planner_id is {asked!r}; it is {known!r}, or empty')
+        if not goals_of(request.message):
+            raise Refused('NO_VIAPOINTS_GIVEN', 'there are 0 goals; there is at least 1')
+
+    def _step(self, request: Request, around: Surroundings, shares: Shares) -> Answer:
+        if around.update is None:
+            return Answer(EnquiryStatus.WAITING_FOR_MAP, 'there is no map yet')
+        if around.map_lost:
+            return Answer(EnquiryStatus.WAITING_FOR_MAP, f'the map is older than {self._parameters.map_timeout_s} s')
+        if self._request is not request:
+            self._put(request, around.poses)
+        return self._enquiry.step(shares.spend)
+
+    def _put(self, request: Request, poses: PoseSource) -> None:
+        """To the enquiry."""
+        message = request.message
+        start = self._place(message.start, 'start', poses) if message.use_start else poses.latest()
+        if start is None:
+            raise Refused('TF_ERROR', poses.why_none() or 'there is no pose of the robot yet')
+        goals = tuple(self._place(goal, 'goal', poses) for goal in goals_of(message))
+        self._enquiry.ask(start, goals, start_is_robot=not message.use_start)
+        self._request, self._start, self._goals = request, start, goals
+
+    def _place(self, message: Any, what: str, poses: PoseSource) -> Pose2:
+        try:
+            return poses.as_seen(pose_from_message(message, what))
+        except BadMessage as error:
+            raise Refused('TF_ERROR', str(error)) from error
+
+    def _tell(self, request: Request, path: FoundPath, around: Surroundings) -> None:
+        is_new = self._told is None or self._told.path is not path
+        if is_new or self._told is None:
+            along = self._parameters.use_final_approach_orientation
+            yaws = tuple(None if along else goal.yaw for goal in self._goals)
+            self._told = PathMessage(path, yaws, self._start.yaw, around.frame, around.stamp)
+        told = self._told
+        if self._server.finish(request, 'NONE', '', lambda: told.message):
+            self.found += 1
+            self.unchanged += not is_new
+            if is_new:
+                self._show(path, around.frame, self._goals[-1].yaw)
+
+    # -------------------------------------------------------------------------------------------------- no path
+    def _is_late(self, request: Request) -> bool:
+        return request.age_s > self._parameters.max_planning_time_s
+
+    def _end_late(self, request: Request, why: str) -> None:
+        limit_s = self._parameters.max_planning_time_s
+        self._refuse(request, 'TIMEOUT', f'no path after max_planning_time_s, {limit_s:g} s: {why}')
+
+    def _refuse(self, request: Request, error: str, text: str) -> None:
+        if self._server.finish(request, error, text):
+            self._problems.warn('path', f'{error}: {text}')
+
+    def _new_enquiry(self) -> Enquiry:
+        return Enquiry(self._parameters.settings(), self._parameters.path_tolerance_m)
