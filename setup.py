@@ -165,7 +165,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
-        *shared('config/*.*', 'launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
+        *shared('config/*.*', 'config/nav2/*.*', 'launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
     ],
     entry_points={
         'console_scripts': [
