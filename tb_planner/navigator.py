@@ -193,6 +193,13 @@ class Navigator:
         self._stop = True
         return True
 
+    def arrive(self) -> bool:
+        """The robot has reached its goal, as whoever drives it says. False if there is none."""
+        if self._goal is None:
+            return False
+        self._finish(NavigationStatus.ARRIVED)
+        return True
+
     def reset_search(self) -> None:
         """Drops the route and searches afresh from where the robot is."""
         self._held = None
@@ -220,6 +227,18 @@ class Navigator:
             return 0
         return self._errand.planner.way_back
 
+    @property
+    def plan_reaches_goal(self) -> bool:
+        """It ends there; or in the cell that stands in for the goal."""
+        if self._shown is None or self._errand is None:
+            return False
+        return self._errand.reaches_target or (not self.plan_is_held and self._errand.planner.route_reaches_goal)
+
+    @property
+    def plan_is_held(self) -> bool:
+        """It is an older one that still stands, or the next part of it, while a new search catches up."""
+        return self._errand is not None and self._errand.held is not None
+
     def plan_points(self) -> NDArray[np.float64]:
         """The plan from where the robot is, (n, 2) in metres. The work goes with its length."""
         if self._shown is None or self._errand is None:
@@ -230,6 +249,20 @@ class Navigator:
             end = end_of(geometry, self._goal, self._target)
             points[-1] = end.x_m, end.y_m
         return points
+
+    def plan_cells(self) -> NDArray[np.int32]:
+        """The plan from where the robot is, x and y in rows. The work goes with its length."""
+        if self._shown is None or self._errand is None:
+            return np.empty((0, 2), np.int32)
+        return self._errand.whole_route()
+
+    @property
+    def plan_length(self) -> int:
+        """How many moves the plan has from where the robot is."""
+        if self._shown is None or self._errand is None:
+            return 0
+        held = self._errand.held
+        return self._errand.planner.route_length if held is None else len(held.cells) - 1
 
     # -------------------------------------------------------------------------------------------------- a tick
     def tick(

@@ -1,0 +1,95 @@
+"""The path for a controller that follows whole paths by itself, and takes the last pose of a path for the goal.
+
+So a plan is given only when it reaches the goal; and, since a controller that gets another path begins anew, only when
+it is another one than what is left of the path given before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Geometry
+from tb_planner.grid import BLOCKED
+from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Tick
+
+ON_THE_WAY = (NavigationStatus.NAVIGATING, NavigationStatus.WAITING)
+SAME_CELLS = 0.5
+"""Routes that differ nowhere by more than this, in cells, are the same: a map may have moved by part of a cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPath:
+    """It is known by its identity."""
+
+    points_m: NDArray[np.float64]
+    """(n, 2), at least two, to the goal."""
+    goal: Pose2
+
+
+class PathGiver:
+    """Asked after every tick; `path` is what the controller is to follow, None if the robot is to stand still.
+
+    A plan that does not reach the goal yet is not given. While it is sought, the controller keeps what it has, as long
+    as that is free as far ahead as a waypoint would be: robots do not brake for what is blocked far away.
+    """
+
+    def __init__(self) -> None:
+        self.path: GivenPath | None = None
+        self._is_plan = False  # what is left of the path is the navigator's plan
+
+    def tick(self, navigator: Navigator, tick: Tick, pose: Pose2 | None) -> GivenPath | None:
+        """The path from now on. The work goes with the plan's length, but only in ticks that change it."""
+        goal, geometry = navigator.goal, navigator.geometry
+        if pose is None or goal is None or geometry is None or tick.status not in ON_THE_WAY:
+            self.path, self._is_plan = None, False
+        elif tick.plan_changed or not self._is_plan or self.path is None or self.path.goal != goal:
+            self._decide(navigator, goal, geometry, pose)
+        return self.path
+
+    def _decide(self, navigator: Navigator, goal: Pose2, geometry: Geometry, pose: Pose2) -> None:
+        points_m, given = navigator.plan_points(), self.path
+        whole, tolerance_m = navigator.plan_reaches_goal, SAME_CELLS * geometry.resolution_m
+        if given is not None and given.goal == goal:
+            self._is_plan = (whole or navigator.plan_is_held) and _is_left_of(points_m, given, tolerance_m, whole)
+            if self._is_plan:
+                return
+        if whole:
+            self.path, self._is_plan = GivenPath(_two_at_least(points_m, pose), goal), True
+        elif given is not None and not _is_free(given, navigator, geometry, pose):
+            self.path = None
+
+
+def _two_at_least(points_m: NDArray[np.float64], pose: Pose2) -> NDArray[np.float64]:
+    """Where the robot is in the goal's cell already, from where it is."""
+    return points_m if len(points_m) > 1 else np.vstack(((pose.x_m, pose.y_m), points_m))
+
+
+def _is_left_of(points_m: NDArray[np.float64], given: GivenPath, tolerance_m: float, whole: bool) -> bool:
+    """Whether the points are what is left of a path, or, if they do not reach the goal, a part of that."""
+    for first in np.flatnonzero(_distances(given.points_m, points_m[0]) <= tolerance_m):
+        left = given.points_m[first:] if whole else given.points_m[first : first + len(points_m)]
+        if left.shape == points_m.shape and (np.hypot(*(left - points_m).T) <= tolerance_m).all():
+            return True
+    return False
+
+
+def _is_free(given: GivenPath, navigator: Navigator, geometry: Geometry, pose: Pose2) -> bool:
+    """Where the robot is on the path and for as far as waypoints go."""
+    if navigator.planner is None:
+        return False
+    nearest = int(_distances(given.points_m, np.array((pose.x_m, pose.y_m))).argmin())
+    ahead = given.points_m[nearest:]
+    lengths = np.hypot(*np.diff(ahead, axis=0).T).cumsum()
+    ahead = ahead[: np.searchsorted(lengths, navigator.settings.waypoint_distance_m) + 2]
+    x, y = np.floor(geometry.to_grid_array(ahead)).astype(np.int64).T
+    if x.min() < 0 or y.min() < 0 or x.max() >= geometry.width or y.max() >= geometry.height:
+        return False
+    return bool((navigator.planner.grid.terrain[y, x] != BLOCKED).all())
+
+
+def _distances(points_m: NDArray[np.float64], place_m: NDArray[np.float64]) -> NDArray[np.float64]:
+    distances: NDArray[np.float64] = np.hypot(*(points_m - place_m).T)
+    return distances
