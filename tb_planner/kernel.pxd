@@ -144,6 +144,11 @@ cdef class Search:
     cdef int[::1] trail
     cdef readonly int trail_length
     cdef int[::1] cells  # that have changed
+    cdef int[::1] log  # of the running search's expansions, in order
+    cdef int log_room  # 0: none is kept
+    cdef int logged
+    cdef int log_taken  # by take_log()
+    cdef bint log_is_new
     # figures
     cdef readonly long long expansions
     cdef readonly long long searches
@@ -257,6 +262,7 @@ cdef class Search:
     @cython.locals(straight='bint')
     cdef long long length_between(self, int s, int t) noexcept nogil
     @cython.locals(n='int', s='int')
+    cpdef take_log(self, bint whole)
     cpdef int way_back_length(self)
     @cython.locals(n='int')
     cpdef int route_length(self)

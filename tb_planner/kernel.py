@@ -130,9 +130,11 @@ class Search:
         self.buffer, self.capacity = zeros(2048, np.int32), 1024
         self.trail = zeros(TRAIL, np.int32)
         self.cells = zeros(0, np.int32)
+        self.log, self.log_room = zeros(0, np.int32), 0
+        self.logged = self.log_taken = 0
         self.search = self.swept = self.learned_searches = self.path = self.trail_length = self.intervals_left = 0
         self.route_version = 0
-        self.sliced = self.pause_when_found = False
+        self.sliced = self.pause_when_found = self.log_is_new = False
         self.forget_figures()
         self.expected = self.turn = 0
         self.configure(1, 1)
@@ -550,6 +552,8 @@ class Search:
         self.search = 1 if self.search == SEARCHES else self.search + 1
         self.stamp = self.search
         self.stamp <<= STAMP
+        self.logged = self.log_taken = 0
+        self.log_is_new = True
         self.sweep()
         self.set_goal(s_goal)
 
@@ -652,6 +656,9 @@ class Search:
             moves = self.successors[((self.word[s] & DIRECTION) << 8) | moves]
         self.word[s] |= CLOSED
         self.expansions += 1
+        if self.logged < self.log_room:
+            self.log[self.logged] = s
+            self.logged += 1
         if moves & 1:
             self.relax(s - w, 0, g + (STRAIGHT if plain else self.through(s, s - w, STRAIGHT)), x, y - 1, plain)
         if moves & 2:
@@ -1181,6 +1188,31 @@ class Search:
         self.trail_length = 0
         return trail
 
+    def log_expansions(self):
+        """From now on, for take_log(). Its memory, as that of the tree, is taken where the search goes."""
+        if self.log_room > 0:
+            return
+        self.log = zeros(self.states, np.int32)
+        if self.expansions > 0:
+            expanded = np.flatnonzero(self.is_expanded())
+            self.logged = len(expanded)
+            np.asarray(self.log)[: self.logged] = expanded
+        self.log_room = self.states
+
+    def take_log(self, whole):
+        """(whether a search has begun since the last call, the states that it has expanded since), or all that it has
+        expanded; None if there is nothing new."""
+        if whole:
+            self.log_taken = 0
+            self.log_is_new = True
+        if self.log_taken == self.logged and not self.log_is_new:
+            return None
+        states = np.array(self.log[self.log_taken : self.logged], np.int32)
+        is_new = self.log_is_new
+        self.log_taken = self.logged
+        self.log_is_new = False
+        return is_new, states
+
     def pass_interval(self):
         """The agent waits for the rest of an interval in which its search was restarted."""
         self.intervals += 1
@@ -1410,4 +1442,5 @@ class Search:
         links = [np.asarray(self.next), np.asarray(self.prev), np.asarray(self.f_of), np.asarray(self.order)]
         directory = [np.asarray(self.directory), np.asarray(self.page_of), np.asarray(self.first)]
         pages = [np.asarray(self.page_top), np.asarray(self.page_bits), np.asarray(self.head)]
-        return tree + links + directory + pages + [np.asarray(self.buffer), np.asarray(self.trail)]
+        lists = [np.asarray(self.buffer), np.asarray(self.trail), np.asarray(self.log)]
+        return tree + links + directory + pages + lists

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner.costmap import TILE, Conversion, CostRules, checked_occupancy
+from tb_planner.costmap import TILE, UNKNOWN, Conversion, CostRules, checked_occupancy
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Box, Cell, Change, Grid, OutsideGrid, whole_numbers
 
@@ -35,6 +35,8 @@ class MapUpdate:
     """Against the grid of the update fetched before; None: all is new."""
     obstacles: Callable[[Box], NDArray[np.bool_]] | None = None
     """Where in a box the obstacles themselves are, without the margin around them; may be newer than the grid."""
+    unknown: Callable[[Box], NDArray[np.bool_]] | None = None
+    """Likewise, where nothing is known."""
 
 
 class LiveMap:
@@ -127,7 +129,7 @@ class LiveMap:
         grid.check_room()
         grid.prepare()
         self._retired, self._map = self._map, _Map(geometry, occupancy, conversion, grid, other)
-        self._put(MapUpdate(geometry, grid, None, self._map.obstacles_of()))
+        self._put(self._map.update(None))
         for tile in grid.box.tiles(self._tile):  # the grid is only read from now on
             other.copy(grid, tile)
 
@@ -202,9 +204,15 @@ class _Map:
         """The grid and how it differs from the one being read; None if it does not."""
         change = Change.between(self.other, self.grid, self.differing.values()) if self.fetched else None
         self.offered = change is None or bool(change)
-        return MapUpdate(self.geometry, self.grid, change, self.obstacles_of()) if self.offered else None
+        return self.update(change) if self.offered else None
 
-    def obstacles_of(self) -> Callable[[Box], NDArray[np.bool_]]:
-        """By the present rules."""
+    def update(self, change: Change | None) -> MapUpdate:
+        """Obstacles by the present rules."""
         occupancy, threshold = self.occupancy, self.conversion.rules.lethal_threshold
-        return lambda box: occupancy[box.slices] >= threshold
+        return MapUpdate(
+            self.geometry,
+            self.grid,
+            change,
+            lambda box: occupancy[box.slices] >= threshold,
+            lambda box: occupancy[box.slices] == UNKNOWN,
+        )

@@ -81,6 +81,15 @@ class Figures(NamedTuple):
     diagonal: int
 
 
+class Expanded(NamedTuple):
+    """States that a search has expanded since somebody asked last, in the order in which it did."""
+
+    is_new: bool
+    """The search has begun since; all that the one before had expanded is forgotten."""
+    root: int
+    states: NDArray[np.int32]
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a search that ran to its end has found."""
@@ -279,6 +288,16 @@ class TimeBoundedPlanner:
         """Leaves its search's memory to the grid, for the next planner on it. This one is done."""
         self.grid.keep_search(self._search)
         del self._search
+
+    def log_expansions(self) -> None:
+        """Keeps a list of what the search expands, for take_expanded(): four bytes a state, no time to speak of."""
+        self._search.log_expansions()
+
+    def take_expanded(self, *, whole: bool = False) -> Expanded | None:
+        """What the present search has expanded since the last call, or, if it has begun since or on request, all; None
+        if there is nothing new."""
+        log = self._search.take_log(whole)
+        return None if log is None else Expanded(log[0], self._search.s_root, log[1])
 
     def touch_memory(self) -> None:
         """Takes the memory of the search from the system now; else each tick takes what it needs, which, where

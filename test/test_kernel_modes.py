@@ -88,7 +88,13 @@ def snapshot(planner):
         'picture': planner.search_picture().tolist(),
         'expanded': np.flatnonzero(planner.expanded).tolist(),
         'open': sorted(planner.open_cells()),
+        'log': as_lists(planner.take_expanded()),
     }
+
+
+def as_lists(expanded):
+    """What was expanded since the last interval, in order."""
+    return None if expanded is None else [expanded.is_new, expanded.root, expanded.states.tolist()]
 
 
 def intervals_of(seed):
@@ -105,6 +111,7 @@ def intervals_of(seed):
     lookahead = lookahead_of(rng)
     sliced = 'trace_steps' in lookahead or not isinstance(lookahead['k'], int)
     planner = TimeBoundedPlanner(grid, start, goal, algorithm_of(rng, sliced), **lookahead)
+    planner.log_expansions()
     for interval in range(INTERVALS):
         status = planner.step()
         yield snapshot(planner)

@@ -1,0 +1,165 @@
+"""Record: a file read back; Replay: what it shows at any tick."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.recording.format import (
+    NEW_ROUTE,
+    NEW_SEARCH,
+    UNKNOWN_BLOCKED,
+    BadRecord,
+    Chunk,
+    chunks,
+    from_runs,
+    from_varints,
+)
+
+_SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'route_bytes'}
+
+
+class Record:
+    """A run. Columns of the format by name, of all ticks; and what happens rarely, as the format's events."""
+
+    def __init__(self, parts: list[Chunk]) -> None:
+        if not parts or parts[0].head.get('kind') != 'head':
+            raise BadRecord('it has no beginning')
+        self.head: dict[str, Any] = parts[0].head
+        ticks = [part for part in parts[1:] if part.head['kind'] == 'ticks']
+        self.ticks = sum(part.head['count'] for part in ticks)
+        self.events: list[dict[str, Any]] = [event for part in ticks for event in part.head['events']]
+        names = ticks[0].columns if ticks else {}
+        self.columns: dict[str, NDArray[Any]] = {
+            name: np.concatenate([part.columns[name] for part in ticks]) for name in names
+        }
+        self._ends = {name: np.cumsum(self.columns[size]) for name, size in _SHARES.items() if ticks}
+
+    @property
+    def restarts(self) -> list[tuple[int, list[str]]]:
+        """(tick, reasons)"""
+        return [(event['tick'], event['restarts']) for event in self.events if 'restarts' in event]
+
+    def share(self, name: str, tick: int) -> NDArray[np.uint8]:
+        """A tick's part of `expanded`, `changes` or `route`."""
+        end = int(self._ends[name][tick])
+        share: NDArray[np.uint8] = self.columns[name][end - int(self.columns[_SHARES[name]][tick]) : end]
+        return share
+
+
+def read_record(path: str | os.PathLike[str]) -> Record:
+    """Raises BadRecord, or OSError."""
+    try:
+        return Record(list(chunks(Path(path).read_bytes())))
+    except BadRecord as error:
+        raise BadRecord(f'{path} cannot be shown: {error}') from error
+
+
+class Replay:
+    """Goes through a record tick by tick: the map, what is expanded, Open and the route, as they are after it."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.tick = -1
+        self.classes: NDArray[np.uint8] = np.empty((0, 0), np.uint8)
+        self.expanded: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
+        self.known: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
+        """Expanded or in Open."""
+        self.route: NDArray[np.int64] = np.empty((0, 2), np.int64)
+        """Cells, from where the robot is; x and y in rows."""
+        self._whole_route = self.route
+        self._maps_used = self._roots_used = 0
+        self._maps = {event['tick']: event['map'] for event in record.events if 'map' in event}
+        self._facts: dict[str, Any] = {}
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        return self.known & ~self.expanded
+
+    @property
+    def blocked(self) -> NDArray[np.bool_]:
+        return self.classes >= UNKNOWN_BLOCKED
+
+    @property
+    def way_back(self) -> int:
+        return int(self.record.columns['back'][self.tick])
+
+    def __iter__(self) -> Iterator[Replay]:
+        while self.tick + 1 < self.record.ticks:
+            self.step()
+            yield self
+
+    def step(self) -> None:
+        """To the next tick."""
+        self.tick += 1
+        if self.tick in self._maps:
+            self._begin_map(self._maps[self.tick])
+        self._change_map()
+        flags = int(self.record.columns['flags'][self.tick])
+        if flags & NEW_SEARCH:
+            self._begin_search()
+        self._expand()
+        if flags & NEW_ROUTE:
+            self._whole_route = self._read_route()
+        left = int(self.record.columns['left'][self.tick])
+        self.route = self._whole_route[max(len(self._whole_route) - left - 1, 0) :]
+
+    def _begin_map(self, facts: dict[str, Any]) -> None:
+        shape = facts['height'], facts['width']
+        size = shape[0] * shape[1]
+        self.classes = self.record.columns['map'][self._maps_used : self._maps_used + size].reshape(shape).copy()
+        self._maps_used += size
+        self._facts = facts
+        self.expanded, self.known = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+
+    def _change_map(self) -> None:
+        gaps, lengths, classes = from_varints(self.record.share('changes', self.tick)).reshape(-1, 3).T
+        self.classes.reshape(-1)[from_runs(gaps, lengths)] = np.repeat(classes, lengths)
+
+    def _begin_search(self) -> None:
+        self.expanded[...] = self.known[...] = False
+        root = int(self.record.columns['roots'][self._roots_used]) - 1
+        self._roots_used += 1
+        if root >= 0:
+            self.known.reshape(-1)[root] = True
+
+    def _expand(self) -> None:
+        states = from_runs(*from_varints(self.record.share('expanded', self.tick)).reshape(-1, 2).T)
+        if not len(states):
+            return
+        self.expanded.reshape(-1)[states] = True
+        self.known.reshape(-1)[states] = True
+        rows, columns = np.divmod(states, self.classes.shape[1])
+        free = self._is_free(columns, rows)  # a cell may have been blocked while it was in Open
+        for dx, dy in _MOVES[: self._facts['neighbours']]:
+            x, y = columns + dx, rows + dy
+            legal = free & self._is_free(x, y)
+            if dx and dy and not self._facts['corner_cutting']:
+                legal &= self._is_free(columns, y) & self._is_free(x, rows)
+            self.known[y[legal], x[legal]] = True
+
+    def _is_free(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.bool_]:
+        height, width = self.classes.shape
+        inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
+        free: NDArray[np.bool_] = inside & (
+            self.classes[np.where(inside, y, 0), np.where(inside, x, 0)] < UNKNOWN_BLOCKED
+        )
+        return free
+
+    def _read_route(self) -> NDArray[np.int64]:
+        data = self.record.share('route', self.tick)
+        if not len(data):
+            return np.empty((0, 2), np.int64)
+        after = int(np.argmax(data < 128)) + 1
+        y, x = divmod(int(from_varints(data[:after])[0]), self.classes.shape[1])
+        steps = data[after:].astype(np.int64)
+        moves = np.column_stack((steps % 3 - 1, steps // 3 - 1))
+        return np.cumsum(np.vstack(([[x, y]], moves)), axis=0)
+
+
+_MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1), (-1, -1))

@@ -1,0 +1,128 @@
+"""Recorder: looks over a Navigator's shoulder in every tick."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.errand import Search
+from tb_planner.live_map import MapUpdate
+from tb_planner.navigator import Navigator, Pose2, Tick
+from tb_planner.planner import Expanded, TimeBoundedPlanner
+from tb_planner.recording.writer import About, Frame, MapNews, Place, RecordWriter
+
+_Seen: TypeAlias = (
+    'tuple[float, str, Place | None, Place | None, Place | None, tuple[str, ...], int, int, int, int, '
+    'MapNews | None, Expanded | None, NDArray[np.int32] | None]'
+)
+"""A Frame but for how long the tick takes."""
+
+NO_STATES: NDArray[np.int32] = np.empty(0, np.int32)
+
+
+class Recorder:
+    """In each tick: navigator.tick(update, pose, recorder.searching(search)), then see(), then end_tick().
+
+    To be used by the thread that ticks. What a tick costs goes with what is new in it; the rest is done by a thread of
+    the recorder's own.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        about: About,
+        *,
+        chunk_s: float = 1.0,
+        also: Callable[[bytes], object] | None = None,
+    ) -> None:
+        self._writer = RecordWriter(path, about, chunk_s=chunk_s, also=also)
+        self._search: Search = TimeBoundedPlanner.search
+        self._update: MapUpdate | None = None
+        self._planner: TimeBoundedPlanner | None = None
+        self._expansions = 0
+        self._all_is_new = True
+        self._seen: _Seen | None = None
+
+    @property
+    def error(self) -> str:
+        """Why nothing is recorded any more, if so."""
+        return self._writer.error
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def searching(self, search: Search | None) -> Search:
+        """To be given to navigator.tick() in place of this one."""
+        self._search = search or TimeBoundedPlanner.search
+        return self._search_and_log
+
+    def see(
+        self, navigator: Navigator, tick: Tick, update: MapUpdate | None, pose: Pose2 | None, time_s: float
+    ) -> None:
+        """What has come of the tick. update: what the navigator was given in it."""
+        if update is not None:
+            self._update = update
+        planner = navigator.planner
+        expansions, open_size = (0, 0) if planner is None else (planner.expansions, planner.open_size)
+        before = self._expansions if planner is self._planner else 0
+        self._seen = (
+            time_s,
+            tick.status,
+            _place(pose),
+            _place(tick.waypoint),
+            _place(navigator.goal),
+            tick.restarts,
+            navigator.plan_length,
+            navigator.way_back,
+            expansions - before,
+            open_size,
+            self._news(update),
+            self._expanded(planner),
+            navigator.plan_cells() if tick.plan_changed or self._all_is_new else None,
+        )
+        self._planner, self._expansions = planner, expansions
+        self._all_is_new = False
+
+    def end_tick(self, duration_s: float) -> None:
+        """A tick that see() has not been told of is left out."""
+        seen, self._seen = self._seen, None
+        if seen is not None and not self._writer.put(Frame(*seen, duration_s)):
+            self._all_is_new = True
+
+    def _search_and_log(self, planner: TimeBoundedPlanner) -> object:
+        if planner is not self._planner:
+            planner.log_expansions()
+        return self._search(planner)
+
+    def _expanded(self, planner: TimeBoundedPlanner | None) -> Expanded | None:
+        """None: nothing new. A planner that is gone leaves an empty search."""
+        if planner is self._planner and not self._all_is_new:
+            return None if planner is None else planner.take_expanded()
+        if planner is None:
+            return Expanded(True, -1, NO_STATES)
+        planner.log_expansions()
+        return planner.take_expanded(whole=True)
+
+    def _news(self, update: MapUpdate | None) -> MapNews | None:
+        if self._all_is_new and self._update is not None:
+            update = replace(self._update, change=None)
+        return None if update is None else map_news(update)
+
+
+def map_news(update: MapUpdate) -> MapNews:
+    """Copies what it needs: the grid is written to again once the next update has been fetched."""
+    terrain, change = update.grid.terrain, update.change
+    if change is None:
+        return MapNews(update.geometry, update.grid, None, terrain.copy(), update.obstacles, update.unknown)
+    states = np.concatenate((change.risen, change.fallen))
+    values = terrain.reshape(-1)[states]
+    return MapNews(update.geometry, update.grid, states, values, update.obstacles, update.unknown)
+
+
+def _place(pose: Pose2 | None) -> Place | None:
+    return None if pose is None else (pose.x_m, pose.y_m, pose.yaw)

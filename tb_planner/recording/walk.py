@@ -1,0 +1,114 @@
+"""RecordedWalk: a world that records what an agent does in it, for move_to_goal()."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.grid import Cell
+from tb_planner.planner import Status, TimeBoundedPlanner
+from tb_planner.recording.writer import About, Frame, MapNews, Place, RecordWriter
+from tb_planner.world import Observation, World
+
+
+class RecordedWalk:
+    """A world as another one is, interval by interval; what the planner does in it goes into a file.
+
+    move_to_goal(planner, walk) with walk = RecordedWalk(path, planner, world, About(…)); then walk.close(). A tick is
+    an interval, and the last one shows where the agent has come to.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        planner: TimeBoundedPlanner,
+        world: World,
+        about: About,
+        *,
+        interval_s: float = 0.05,
+    ) -> None:
+        self.grid = world.grid
+        self._world = world
+        self._planner = planner
+        self._interval_s = interval_s
+        self._writer = RecordWriter(path, about)
+        self._intervals = 0
+        self._version: int | None = None
+        self._before = planner.figures
+        self._restarts = planner.restarts
+        self._seen: NDArray[np.uint16] | None = None  # the map as it was told last
+        planner.log_expansions()
+        self._began = time.perf_counter()
+
+    @property
+    def error(self) -> str:
+        """Why nothing is recorded any more, if so."""
+        return self._writer.error
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def enter(self, cell: Cell, goal: Cell) -> Observation | None:
+        news = self._world.enter(cell, goal)
+        self._began = time.perf_counter()
+        return news
+
+    def moves_until_news(self) -> int:
+        """Every interval is looked at."""
+        return 1
+
+    def walk(self, states: NDArray[np.int32]) -> None:
+        duration_s = time.perf_counter() - self._began
+        self._world.walk(states)
+        self._record(duration_s)
+        self._began = time.perf_counter()
+
+    def look(self, cell: Cell, goal: Cell) -> Observation | None:
+        news = self._world.look(cell, goal)
+        self._began = time.perf_counter()
+        return news
+
+    def _record(self, duration_s: float) -> None:
+        planner, whole = self._planner, self._seen is None
+        figures, restarts = planner.figures, planner.restarts
+        version, self._version = self._version, planner.route_version
+        frame = Frame(
+            self._intervals * self._interval_s,
+            Status(planner.status).name,
+            _centre(planner.current_cell),
+            None,
+            _centre(planner.target),
+            tuple(reason for reason, count in restarts.items() for _ in range(count - self._restarts[reason])),
+            planner.route_length,
+            planner.way_back,
+            figures.expansions - self._before.expansions,
+            planner.open_size,
+            self._news(),
+            planner.take_expanded(whole=whole),
+            planner.route_cells() if version != self._version else None,
+            duration_s,
+        )
+        self._before, self._restarts = figures, restarts
+        self._intervals += 1
+        if not self._writer.put(frame):
+            self._seen = self._version = None
+
+    def _news(self) -> MapNews | None:
+        """Found by comparing: the work goes with the size of the map."""
+        grid, before = self._planner.grid, self._seen
+        if before is None:
+            self._seen = grid.terrain.copy()
+            return MapNews(None, grid, None, self._seen.copy(), None, None)
+        states = np.flatnonzero(before.reshape(-1) != grid.terrain.reshape(-1)).astype(np.int32)
+        if not len(states):
+            return None
+        values = grid.terrain.reshape(-1)[states]
+        before.reshape(-1)[states] = values
+        return MapNews(None, grid, states, values, None, None)
+
+
+def _centre(cell: Cell) -> Place:
+    return cell[0] + 0.5, cell[1] + 0.5, 0.0

@@ -1,0 +1,347 @@
+"""Frames to chunks, in a thread of its own: who records a run leaves a frame for each tick and goes on."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Geometry
+from tb_planner.grid import Box, Grid
+from tb_planner.planner import Expanded
+from tb_planner.recording.format import (
+    HAS_POSE,
+    HAS_WAYPOINT,
+    MAGIC,
+    NEW_ROUTE,
+    NEW_SEARCH,
+    VERSION,
+    Column,
+    as_runs,
+    as_varints,
+    classes_of,
+    pack,
+)
+
+MOST_WAITING = 64 * 2**20
+"""Bytes of frames that wait to be written. A disk that is too slow for more costs frames, not memory."""
+FRAME_BYTES = 500
+"""Of a frame with nothing new in it, about."""
+AROUND = 64
+"""Cells around a change in which obstacles are looked for anew: those in margins of others change no cost."""
+IN_VIEW = 256
+"""Cells around the robot in which, once a chunk, it is looked for what has become known and has changed no cost."""
+STOP_S = 10.0
+
+Place = tuple[float, float, float]
+"""x and y in metres, or in cells if there is no geometry, and yaw."""
+Marked = Callable[[Box], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class About:
+    """What is recorded, to be shown with it."""
+
+    title: str = ''
+    algorithm: str = ''
+    period_s: float | None = None
+    """Time between two ticks, if there is one."""
+    budget_s: float | None = None
+    """What a tick may take, for the line among the ticks' times."""
+    y_up: bool = True
+    """As maps in ROS have it; MovingAI's maps have y down."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class MapNews(NamedTuple):
+    """The map, or what has changed of it; terrain is nobody else's."""
+
+    geometry: Geometry | None
+    grid: Grid
+    """For its size and rules. Its cells may be others by now."""
+    states: NDArray[np.int32] | None
+    """None: all."""
+    terrain: NDArray[np.uint16]
+    obstacles: Marked | None
+    unknown: Marked | None
+
+    @property
+    def nbytes(self) -> int:
+        return self.terrain.nbytes + (0 if self.states is None else self.states.nbytes)
+
+
+class Frame(NamedTuple):
+    """What is to be seen of a tick."""
+
+    time_s: float
+    status: str
+    pose: Place | None
+    waypoint: Place | None
+    goal: Place | None
+    restarts: tuple[str, ...]
+    left: int
+    back: int
+    expansions: int
+    open_size: int
+    news: MapNews | None
+    expanded: Expanded | None
+    route: NDArray[np.int32] | None
+    """Cells, x and y in rows; None: as before, but for what has been walked of it."""
+    duration_s: float
+
+    @property
+    def nbytes(self) -> int:
+        size = FRAME_BYTES
+        if self.news is not None:
+            size += self.news.nbytes
+        if self.expanded is not None:
+            size += self.expanded.states.nbytes
+        if self.route is not None:
+            size += self.route.nbytes
+        return size
+
+
+class RecordWriter:
+    """put() leaves a frame; close() writes what is left. Chunks go to a file, and to whoever else wants them."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        about: About,
+        *,
+        chunk_s: float = 1.0,
+        also: Callable[[bytes], object] | None = None,
+    ) -> None:
+        self.error = ''
+        """Why nothing is written any more, if so."""
+        self._file = None if path is None else Path(path).open('wb')  # noqa: SIM115, close() does
+        self._also = also
+        self._chunk_s = chunk_s
+        self._encoder = Encoder()
+        self._frames: list[Frame] = []
+        self._waiting = self._lost = 0
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._write(pack({'kind': 'head', 'version': VERSION, **asdict(about)}))
+        self._thread = threading.Thread(target=self._run, name='record_writer', daemon=True)
+        self._thread.start()
+
+    def put(self, frame: Frame) -> bool:
+        """False: frames have been lost, and the next has to tell all anew."""
+        if self.error:
+            return True
+        with self._lock:
+            if self._waiting > MOST_WAITING:
+                self._lost += len(self._frames) + 1
+                self._frames, self._waiting = [], 0
+                return False
+            self._frames.append(frame)
+            self._waiting += frame.nbytes
+        return True
+
+    def close(self) -> None:
+        self._closing.set()
+        self._thread.join(STOP_S)
+        if self._file is not None:
+            self._file.close()
+
+    def _run(self) -> None:
+        try:
+            closing = False
+            while not closing:
+                closing = self._closing.wait(self._chunk_s)
+                self._write_frames()
+        except Exception as error:  # a robot drives on without its record
+            self.error = str(error) or repr(error)
+            self._frames = []
+
+    def _write_frames(self) -> None:
+        with self._lock:
+            frames, self._frames, self._waiting = self._frames, [], 0
+            lost, self._lost = self._lost, 0
+        if frames:
+            self._write(self._encoder.chunk(frames, lost))
+
+    def _write(self, chunk: bytes) -> None:
+        if self._file is not None:
+            self._file.write((b'' if self._file.tell() else MAGIC) + chunk)
+            self._file.flush()
+        if self._also is not None:
+            self._also(chunk)
+
+
+class Encoder:
+    """Frames to chunks; knows what has been told before."""
+
+    def __init__(self) -> None:
+        self._ticks = 0
+        self._time_s: float | None = None
+        self._status = ''
+        self._goal: list[float] | None = None
+        self._geometry: Geometry | None = None
+        self._width = 0
+        self._box = Box(0, 0, 0, 0)
+        self._marks: tuple[Marked | None, Marked | None] = None, None
+        self._terrain: NDArray[np.uint16] = np.empty((0, 0), np.uint16)
+        self._classes: NDArray[np.uint8] = np.empty((0, 0), np.uint8)
+
+    def chunk(self, frames: list[Frame], lost: int = 0) -> bytes:
+        """At least one frame. lost: so many have got lost before the first one."""
+        first, events = self._ticks, []
+        if lost:
+            events.append({'tick': first, 'lost': lost})
+        maps: list[bytes] = []
+        roots: list[int] = []
+        rows: list[tuple[int, ...]] = []
+        places: list[tuple[float, ...]] = []
+        blobs: list[tuple[bytes, bytes, bytes]] = []
+        for frame in frames:
+            changes = b'' if frame.news is None else self._map(frame.news, events, maps)
+            if frame is frames[-1] and not changes and frame.pose is not None:
+                changes = self._changes_in(self._near(frame.pose))
+            self._rare(frame, events)
+            flags = self._flags(frame)
+            if flags & NEW_SEARCH and frame.expanded is not None:
+                roots.append(frame.expanded.root + 1)
+            expanded = b'' if frame.expanded is None else _runs(np.sort(frame.expanded.states))
+            route = b'' if frame.route is None else self._route(frame.route)
+            rows.append((self._since(frame.time_s), _micro(frame.duration_s), flags, *_figures(frame)))
+            places.append((*self._place(frame.pose), *self._place(frame.waypoint)[:2]))
+            blobs.append((expanded, changes, route))
+            self._ticks += 1
+        columns = [
+            *(Column(name, 'varint', as_varints(values)) for name, values in zip(_ROW, zip(*rows), strict=True)),
+            *(
+                Column(name, 'f4', np.array(values, '<f4').tobytes())
+                for name, values in zip(_PLACES, zip(*places), strict=True)
+            ),
+            Column('roots', 'varint', as_varints(roots)),
+            Column('map', 'u1', b''.join(maps)),
+        ]
+        for name, sizes, parts in zip(_BLOBS, _SIZES, zip(*blobs), strict=True):
+            columns.append(Column(sizes, 'varint', as_varints([len(part) for part in parts])))
+            columns.append(Column(name, 'u1', b''.join(parts)))
+        return pack({'kind': 'ticks', 'first': first, 'count': len(frames), 'events': events}, columns)
+
+    def _since(self, time_s: float) -> int:
+        """Microseconds; a clock that jumps back stands still."""
+        before, self._time_s = self._time_s, time_s
+        return 0 if before is None else _micro(time_s - before)
+
+    def _rare(self, frame: Frame, events: list[dict[str, Any]]) -> None:
+        if frame.status != self._status:
+            self._status = frame.status
+            events.append({'tick': self._ticks, 'status': frame.status})
+        goal = None if frame.goal is None else [round(value, 3) for value in self._place(frame.goal)[:2]]
+        if goal != self._goal:
+            self._goal = goal
+            events.append({'tick': self._ticks, 'goal': goal})
+        if frame.restarts:
+            events.append({'tick': self._ticks, 'restarts': [str(reason) for reason in frame.restarts]})
+
+    def _map(self, news: MapNews, events: list[dict[str, Any]], maps: list[bytes]) -> bytes:
+        """The changes; a map that is all new goes to events and maps."""
+        if news.states is None:
+            self._begin_map(news)
+            events.append({'tick': self._ticks, 'map': _facts(news)})
+            maps.append(self._classes.tobytes())
+            return b''
+        if not len(news.states):
+            return b''
+        self._marks = news.obstacles, news.unknown
+        self._terrain.reshape(-1)[news.states] = news.terrain
+        rows, columns = np.divmod(news.states, self._width)
+        box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+        return self._changes_in(box.grown(AROUND, self._box))
+
+    def _begin_map(self, news: MapNews) -> None:
+        self._geometry, self._width = news.geometry, news.grid.width
+        self._box, self._marks = news.grid.box, (news.obstacles, news.unknown)
+        self._terrain = news.terrain
+        self._classes = self._classes_in(self._box)
+
+    def _near(self, pose: Place) -> Box:
+        x, y, _ = self._place(pose)
+        cell = Box(math.floor(x), math.floor(y), math.floor(x) + 1, math.floor(y) + 1)
+        return cell.grown(IN_VIEW, self._box)
+
+    def _changes_in(self, box: Box) -> bytes:
+        old, new = self._classes[box.slices], self._classes_in(box)
+        rows, columns = np.nonzero(old != new)
+        old[...] = new
+        return _class_runs((rows + box.y0) * self._width + columns + box.x0, new[rows, columns])
+
+    def _classes_in(self, box: Box) -> NDArray[np.uint8]:
+        obstacles, unknown = (None if marked is None else marked(box) for marked in self._marks)
+        return classes_of(self._terrain[box.slices], obstacles, unknown)
+
+    def _flags(self, frame: Frame) -> int:
+        flags = NEW_SEARCH if frame.expanded is not None and frame.expanded.is_new else 0
+        flags |= NEW_ROUTE if frame.route is not None else 0
+        flags |= HAS_POSE if frame.pose is not None else 0
+        return flags | (HAS_WAYPOINT if frame.waypoint is not None else 0)
+
+    def _place(self, place: Place | None) -> Place:
+        """In cells."""
+        if place is None:
+            return 0.0, 0.0, 0.0
+        if self._geometry is None:
+            return place
+        x_m, y_m, yaw = place
+        return (*self._geometry.to_grid(x_m, y_m), math.remainder(yaw - self._geometry.yaw, math.tau))
+
+    def _route(self, cells: NDArray[np.int32]) -> bytes:
+        if not len(cells):
+            return b''
+        x, y = cells.T
+        steps = (np.diff(y) + 1) * 3 + np.diff(x) + 1
+        return as_varints([int(y[0]) * self._width + int(x[0])]) + steps.astype(np.uint8).tobytes()
+
+
+_ROW = ('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size')
+_PLACES = ('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y')
+_BLOBS = ('expanded', 'changes', 'route')
+_SIZES = ('expanded_bytes', 'change_bytes', 'route_bytes')
+
+
+def _figures(frame: Frame) -> tuple[int, int, int, int]:
+    return frame.left, frame.back, frame.expansions, frame.open_size
+
+
+def _micro(time_s: float) -> int:
+    return max(round(time_s * 1e6), 0)
+
+
+def _facts(news: MapNews) -> dict[str, object]:
+    grid, geometry = news.grid, news.geometry
+    facts: dict[str, object] = {
+        'width': grid.width,
+        'height': grid.height,
+        'neighbours': grid.neighbours,
+        'corner_cutting': grid.corner_cutting,
+    }
+    if geometry is not None:
+        facts.update(resolution_m=float(geometry.resolution_m), origin=[float(value) for value in geometry.origin])
+    return facts
+
+
+def _runs(states: NDArray[np.int32]) -> bytes:
+    return as_varints(np.column_stack(as_runs(states)).reshape(-1))
+
+
+def _class_runs(states: NDArray[np.int64], classes: NDArray[np.uint8]) -> bytes:
+    """Sorted states, in runs of equal class."""
+    if not len(states):
+        return b''
+    firsts = np.concatenate(([0], np.flatnonzero((np.diff(states) != 1) | (np.diff(classes) != 0)) + 1))
+    lengths = np.diff(np.concatenate((firsts, [len(states)])))
+    gaps = states[firsts].astype(np.int64)
+    gaps[1:] -= gaps[:-1].copy() + lengths[:-1]
+    return as_varints(np.column_stack((gaps, lengths, classes[firsts])).reshape(-1))

@@ -1,0 +1,426 @@
+"""What a record shows, tick by tick, is what planner and navigator had to show of themselves then."""
+
+import math
+import threading
+import zlib
+
+import numpy as np
+import pytest
+from trip import Trip, free_room
+
+from tb_planner import (
+    Changing,
+    Grid,
+    Static,
+    Status,
+    TimeBoundedPlanner,
+    Unknown,
+    move_to_goal,
+    tb_gbfs,
+    tb_wa_star,
+    tba_star,
+    tbaa_star,
+)
+from tb_planner.costmap import CostRules
+from tb_planner.geometry import Geometry
+from tb_planner.live_map import LiveMap, MapUpdate
+from tb_planner.recording import About, RecordedWalk, Recorder, Replay, read_record, writer
+from tb_planner.recording.format import (
+    KEPT_CLEAR,
+    MAGIC,
+    OBSTACLE,
+    UNKNOWN,
+    BadRecord,
+    as_runs,
+    as_varints,
+    classes_of,
+    from_runs,
+    from_varints,
+    pack,
+)
+from tb_planner.restart import Reason
+
+
+def rooms(rng, height=40, width=60):
+    blocked = rng.random((height, width)) < 0.25
+    blocked[:3, :3] = blocked[-3:, -3:] = False
+    return blocked
+
+
+class Witness(RecordedWalk):
+    """Keeps what the planner shows after each interval, for comparison."""
+
+    def __init__(self, path, planner, world):
+        super().__init__(path, planner, world, About('a walk', y_up=False))
+        self.seen = []
+
+    def walk(self, states):
+        super().walk(states)
+        planner = self._planner
+        self.seen.append(
+            {
+                'blocked': planner.grid.blocked,
+                'picture': planner.search_picture(),
+                'route': planner.route,
+                'way_back': planner.way_back,
+                'cell': planner.current_cell,
+                'status': planner.status.name,
+                'restarts': sum(planner.restarts.values()),
+                'expansions': planner.expansions,
+            }
+        )
+
+
+def walk(path, planner, world):
+    witness = Witness(path, planner, world)
+    run = move_to_goal(planner, witness)
+    witness.close()
+    assert not witness.error
+    return run, witness.seen, read_record(path)
+
+
+def compare(seen, record):
+    """Every tick of the record with what was seen; the picture is -1, 50 for expanded, 100 for Open."""
+    assert record.ticks == len(seen)
+    for expected, replay in zip(seen, Replay(record), strict=True):
+        assert np.array_equal(replay.blocked, expected['blocked'])
+        shown = np.where(replay.expanded, 50, np.where(replay.open, 100, -1))
+        assert np.array_equal(shown, expected['picture']), replay.tick
+        assert list(map(tuple, replay.route.tolist())) == list(expected['route'])
+        assert replay.way_back == expected['way_back']
+
+
+WORLDS = {
+    'static': lambda blocked: Static(Grid(blocked)),
+    'changing': lambda blocked: Changing(Grid(blocked), 8, every=3, seed=4),
+    'unknown': lambda blocked: Unknown(Grid(blocked), 2),
+}
+ALGORITHMS = {
+    'tba_star': tba_star,
+    'tb_wa_star': lambda: tb_wa_star(1.5),
+    'tb_gbfs': tb_gbfs,
+    'tbaa_star': tbaa_star,
+}
+
+
+@pytest.mark.parametrize('k', [1, 7, 200])
+@pytest.mark.parametrize('algorithm', sorted(ALGORITHMS))
+@pytest.mark.parametrize('world', sorted(WORLDS))
+def test_a_walk_is_shown_as_it_was(tmp_path, world, algorithm, k):
+    blocked = rooms(np.random.default_rng(3))
+    world = WORLDS[world](blocked)
+    grid = world.initial_grid() if isinstance(world, Unknown) else Grid(blocked)
+    planner = TimeBoundedPlanner(grid, (1, 1), (58, 38), ALGORITHMS[algorithm](), k=k)
+    run, seen, record = walk(tmp_path / 'walk.tbrun', planner, world)
+    assert record.ticks == run.intervals
+    compare(seen, record)
+    assert sum(len(reasons) for _, reasons in record.restarts) == run.searches - 1
+    assert int(record.columns['expansions'].sum()) == run.expansions
+
+
+@pytest.mark.parametrize(
+    'options', [{'neighbours': 4}, {'corner_cutting': True}, {'neighbours': 4, 'corner_cutting': True}]
+)
+def test_open_is_right_for_all_rules_of_movement(tmp_path, options):
+    blocked = rooms(np.random.default_rng(8))
+    planner = TimeBoundedPlanner(Grid(blocked, **options), (1, 1), (58, 38), k=5)
+    _, seen, record = walk(tmp_path / 'walk.tbrun', planner, Static(Grid(blocked, **options)))
+    compare(seen, record)
+
+
+def test_recording_changes_nothing(tmp_path):
+    blocked = rooms(np.random.default_rng(5))
+
+    def planner():
+        return TimeBoundedPlanner(Grid(blocked), (1, 1), (58, 38), tb_wa_star(1.5), k=9)
+
+    recorded, _, _ = walk(tmp_path / 'walk.tbrun', planner(), WORLDS['changing'](blocked))
+    plain = move_to_goal(planner(), WORLDS['changing'](blocked))
+    assert recorded.cells == plain.cells
+    assert recorded.expansions == plain.expansions
+
+
+def test_restarts_are_told_in_their_tick_with_their_reason(tmp_path):
+    blocked = rooms(np.random.default_rng(6))
+    planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (58, 38), tb_wa_star(1.5), k=9)
+    _, seen, record = walk(tmp_path / 'walk.tbrun', planner, WORLDS['changing'](blocked))
+    totals = np.array([state['restarts'] for state in seen])
+    restarted = np.flatnonzero(np.diff(totals, prepend=0))
+    assert [tick for tick, _ in record.restarts] == restarted.tolist()
+    assert len(restarted) > 3
+    assert {reason for _, reasons in record.restarts for reason in reasons} <= set(Reason)
+
+
+def test_places_are_centres_of_cells_where_there_are_no_metres(tmp_path):
+    planner = TimeBoundedPlanner(Grid(free_room(12, 9)), (1, 1), (10, 7), k=50)
+    _, seen, record = walk(tmp_path / 'walk.tbrun', planner, Static(Grid(free_room(12, 9))))
+    x, y = record.columns['x'], record.columns['y']
+    assert [(math.floor(a), math.floor(b)) for a, b in zip(x, y, strict=True)] == [state['cell'] for state in seen]
+    assert {'tick': 0, 'goal': [10.5, 7.5]} in record.events
+    statuses = [event['status'] for event in record.events if 'status' in event]
+    assert statuses == [Status.MOVED.name, Status.AT_GOAL.name]
+
+
+# -------------------------------------------------------------------------------------------------- a navigator
+class RecordedTrip(Trip):
+    """As Trip, with a recorder that looks on."""
+
+    def __init__(self, path, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.recorder = Recorder(path, About('a trip', period_s=0.05, budget_s=0.01))
+        self.seen = []
+
+    def tick(self, noise=(0.0, 0.0), pose=True, **arguments):
+        update = self._update
+        arguments['search'] = self.recorder.searching(arguments.get('search'))
+        tick = super().tick(noise, pose, **arguments)
+        self.recorder.see(self.navigator, tick, update, self.told[-1].pose, 0.05 * len(self.seen))
+        self.recorder.end_tick(0.001 * len(self.seen))
+        planner = self.navigator.planner
+        self.seen.append(
+            {
+                'blocked': self.blocked,
+                'picture': np.full(self.blocked.shape, -1) if planner is None else planner.search_picture(),
+                'route': [tuple(cell) for cell in self.navigator.plan_cells().tolist()],
+                'way_back': self.navigator.way_back,
+            }
+        )
+        return tick
+
+    def close(self, path):
+        self.recorder.close()
+        assert not self.recorder.error
+        return read_record(path)
+
+
+def margins(resolution_m):
+    return CostRules(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
+
+
+def wall(x):
+    values = free_room(60, 40)
+    values[:30, x] = True
+    return values
+
+
+def test_a_trip_is_shown_as_it_was(tmp_path):
+    path = tmp_path / 'trip.tbrun'
+    trip = RecordedTrip(path, free_room(60, 40), (0.55, 0.55), (5.5, 3.5), k=300)
+    trip.run(10)
+    trip.change_map(wall(40))
+    trip.run(20)
+    trip.move_map(np.vstack((wall(40), free_room(60, 5))), Geometry(60, 45, 0.1, (0.0, -0.03, 0.0)))
+    trip.run(3)
+    trip.tick(pose=False)
+    trip.change_map(np.vstack((free_room(60, 40), free_room(60, 5))))
+    trip.run_to_goal()
+    trip.tick()
+    record = trip.close(path)
+    compare(trip.seen, record)
+    assert {reason for _, reasons in record.restarts for reason in reasons} >= {Reason.MAP_MOVED}
+    assert [(tick, reasons) for tick, reasons in record.restarts] == [
+        (tick, [str(reason) for reason in told.tick.restarts])
+        for tick, told in enumerate(trip.told)
+        if told.tick.restarts
+    ]
+
+
+def test_pose_waypoint_and_goal_are_in_cells_of_the_map(tmp_path):
+    path = tmp_path / 'trip.tbrun'
+    geometry = Geometry(60, 40, 0.1, (-2.0, 1.0, 0.7))
+    start, goal = geometry.to_world(5.5, 5.5), geometry.to_world(50.5, 30.5)
+    trip = RecordedTrip(path, wall(30), start, goal, geometry=geometry)
+    trip.run_to_goal()
+    record = trip.close(path)
+    columns = record.columns
+    for tick, told in enumerate(trip.told):
+        x, y = geometry.to_grid(told.pose.x_m, told.pose.y_m)
+        assert (columns['x'][tick], columns['y'][tick]) == pytest.approx((x, y), abs=1e-3)
+        if told.tick.waypoint is not None:
+            x, y = geometry.to_grid(told.tick.waypoint.x_m, told.tick.waypoint.y_m)
+            assert (columns['waypoint_x'][tick], columns['waypoint_y'][tick]) == pytest.approx((x, y), abs=1e-3)
+    goals = [event['goal'] for event in record.events if 'goal' in event]
+    assert goals == [[50.5, 30.5], None]
+    assert columns['duration_us'].tolist() == [1000 * tick for tick in range(record.ticks)]
+    assert columns['time_us'].tolist() == [0] + [50_000] * (record.ticks - 1)
+
+
+def test_a_recorder_that_comes_late_tells_all(tmp_path):
+    path = tmp_path / 'trip.tbrun'
+    trip = Trip(wall(30), (0.55, 0.55), (5.5, 0.55), k=60)
+    update = trip._update
+    trip.run(8)
+    trip.__class__, trip.seen = RecordedTrip, []
+    trip.recorder = Recorder(path, About())
+    trip._update = MapUpdate(update.geometry, update.grid, update.grid.update(wall(30)))
+    trip.run_to_goal()
+    compare(trip.seen, trip.close(path))
+
+
+def test_obstacles_margins_and_unknown_cells_are_told_apart(tmp_path):
+    occupancy = np.full((30, 40), -1, np.int8)
+    occupancy[:, :25] = 0
+    occupancy[10:12, 10:12] = 100
+    live = LiveMap(
+        lambda resolution_m: CostRules(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
+    )
+    live.full(occupancy, Geometry(40, 30, 0.1))
+    update = live.latest()
+    classes = classes_of(update.grid.terrain, update.obstacles(update.grid.box), update.unknown(update.grid.box))
+    assert np.array_equal(classes == OBSTACLE, occupancy == 100)
+    assert np.array_equal(classes == UNKNOWN, occupancy == -1)
+    assert np.array_equal(classes == KEPT_CLEAR, update.grid.blocked & (occupancy != 100))
+    assert classes[20, 20] == 0
+
+
+def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
+    """No cost changes, so no change is told of; once a chunk the record looks around the robot all the same."""
+    occupancy = np.full((30, 40), -1, np.int8)
+    live = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
+    live.full(occupancy, Geometry(40, 30, 0.1))
+    trip = Trip(free_room(40, 30), (0.55, 0.55), (3.5, 0.55))
+    chunks = []
+    recorder = Recorder(None, About(), chunk_s=1000, also=chunks.append)
+    update = live.latest()
+    for now in range(2):
+        trip.tick()
+        recorder.see(trip.navigator, trip.last, update if now == 0 else None, trip.told[-1].pose, float(now))
+        recorder.end_tick(0.0)
+        occupancy[:, :20] = 0
+        live.full(occupancy, Geometry(40, 30, 0.1))
+    recorder.close()
+    path = tmp_path / 'trip.tbrun'
+    path.write_bytes(MAGIC + b''.join(chunks))
+    *_, replay = Replay(read_record(path))
+    assert np.array_equal(replay.classes == UNKNOWN, occupancy == -1)
+
+
+def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
+    occupancy = np.zeros((30, 40), np.int8)
+    occupancy[10, 10] = 100
+    live = LiveMap(
+        lambda resolution_m: CostRules(resolution_m=resolution_m, robot_radius_m=0.3, inflation_radius_m=0.3)
+    )
+    live.full(occupancy, Geometry(40, 30, 0.1))
+    encoder, updates = writer.Encoder(), [live.latest()]
+    occupancy[10, 10:12] = 100
+    live.full(occupancy, Geometry(40, 30, 0.1))
+    updates.append(live.latest())
+    from tb_planner.recording.recorder import map_news
+
+    frames = [writer.Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0) for _ in range(2)]
+    encoder.chunk([frame._replace(news=map_news(update)) for frame, update in zip(frames, updates, strict=True)])
+    assert np.array_equal(encoder._classes == OBSTACLE, occupancy == 100)
+
+
+# -------------------------------------------------------------------------------------------------- the file
+def written(tmp_path, ticks=300):
+    path = tmp_path / 'walk.tbrun'
+    blocked = rooms(np.random.default_rng(2), 60, 200)
+    planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (198, 58), k=2)
+    walk_ = RecordedWalk(path, planner, Changing(Grid(blocked), 4), About('a walk'))
+    for _ in range(3):
+        move_to_goal(planner, walk_, max_intervals=ticks // 3)
+        walk_._writer._write_frames()
+    walk_.close()
+    return path
+
+
+def test_a_record_can_be_read_while_and_after_it_is_torn(tmp_path):
+    data = written(tmp_path).read_bytes()
+    path = tmp_path / 'torn.tbrun'
+    whole = read_record(tmp_path / 'walk.tbrun').ticks
+    seen = set()
+    for end in range(len(MAGIC) + 600, len(data), 397):
+        path.write_bytes(data[:end])
+        seen.add(read_record(path).ticks)
+    assert seen == {0, 100, 200}
+    path.write_bytes(data[:-3] + b'\0\0\0')
+    assert read_record(path).ticks < whole
+
+
+def test_what_is_not_a_record_is_refused(tmp_path):
+    path = tmp_path / 'no.tbrun'
+    for data, why in (
+        (b'', 'begins with'),
+        (b'PK\3\4 something', 'begins with'),
+        (MAGIC[:-1] + b'\x02', 'version'),
+        (MAGIC, 'no beginning'),
+        (MAGIC + pack({'kind': 'ticks', 'count': 0, 'first': 0, 'events': []}), 'no beginning'),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(BadRecord, match=why):
+            read_record(path)
+    data = bytearray(written(tmp_path).read_bytes())
+    data[len(MAGIC) + 40] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(BadRecord, match='at byte 12'):
+        read_record(path)
+
+
+def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):
+    class Full:
+        def __init__(self):
+            self.left = 2
+
+        def __call__(self, chunk):
+            self.left -= 1
+            if self.left <= 0:
+                raise OSError(28, 'No space left on device')
+
+    trip = Trip(wall(30), (0.55, 0.55), (5.5, 0.55))
+    recorder = Recorder(None, About(), chunk_s=0.001, also=Full())
+    update = trip._update
+    for now in range(500):
+        trip.tick(search=recorder.searching(None))
+        recorder.see(trip.navigator, trip.last, update if now == 0 else None, trip.told[-1].pose, float(now))
+        recorder.end_tick(0.0)
+        trip.drive()
+        threading.Event().wait(0.001)
+        if recorder.error:
+            break
+    recorder.close()
+    assert 'No space left' in recorder.error
+
+
+def test_frames_that_nobody_writes_are_dropped_and_all_is_told_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, 'MOST_WAITING', 40_000)
+    path = tmp_path / 'trip.tbrun'
+    trip = RecordedTrip(path, wall(30), (0.55, 0.55), (5.5, 0.55), k=40)
+    trip.recorder.close()
+    trip.recorder = Recorder(path, About(), chunk_s=1000)
+    trip.run(5)
+    trip.change_map(wall(35))
+    trip.run_to_goal()
+    record = trip.close(path)
+    lost = sum(event.get('lost', 0) for event in record.events)
+    assert 0 < lost < len(trip.seen)
+    assert record.ticks + lost == len(trip.seen)
+    compare(trip.seen[lost:], record)
+
+
+@pytest.mark.parametrize('numbers', [[], [0], [127, 128, 2**14 - 1, 2**14, 2**21, 2**28, 2**32 + 5, 2**34]])
+def test_numbers_come_back(numbers):
+    assert from_varints(as_varints(numbers)).tolist() == numbers
+
+
+def test_states_come_back_from_runs():
+    rng = np.random.default_rng(1)
+    for share in (0.02, 0.5, 0.98):
+        states = np.flatnonzero(rng.random(500) < share).astype(np.int32)
+        assert np.array_equal(from_runs(*as_runs(states)), states)
+    assert len(from_runs(*as_runs(np.empty(0, np.int32)))) == 0
+
+
+def test_a_blocked_class_is_a_blocked_cell():
+    costs = np.array([[1.0, 1.5, 3.0, 4095.0, np.inf]], np.float32)
+    classes = classes_of(Grid(costs).terrain, None, None)
+    assert (classes >= 252).tolist() == [[False] * 4 + [True]]
+    assert (np.diff(classes[0, :4].astype(int)) > 0).all()
+
+
+def test_a_browser_can_read_the_file(tmp_path):
+    """zlib's format is what DecompressionStream('deflate') reads."""
+    data = written(tmp_path).read_bytes()
+    length = int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], 'little')
+    assert b'"kind":"head"' in zlib.decompress(data[len(MAGIC) + 4 : len(MAGIC) + 4 + length])
