@@ -21,10 +21,11 @@ import pytest
 from tb_planner import Grid, Static, find_path, move_to_goal
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.engine import TIMES, Options
+from tb_planner.benchmark.map_sets import maps_of
 from tb_planner.benchmark.paper_2012 import PAPER_2012
-from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
+from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
 from tb_planner.benchmark.terrain import Problem
-from tb_planner.benchmark.trials import KEY, Ground, carry_out_task, new_agent, tasks_of
+from tb_planner.benchmark.trials import KEY, Ground, Part, carry_out_task, new_agent, tasks_of
 
 pytestmark = pytest.mark.slow
 
@@ -303,6 +304,27 @@ def test_real_time_search_that_follows_whole_paths_searches_less_and_walks_more(
         one, whole = (f'RTAA*, {moves}, larger_g' for moves in ('one move', 'whole path'))
         assert part.mean('expansions', whole, 16) < part.mean('expansions', one, 16)
         assert part.mean('moves', whole, 16) > part.mean('moves', one, 16)
+
+
+@pytest.mark.parametrize('set_name', ['BG', 'ROOMS'])
+def test_tracing_whole_paths_would_cost_greedy_search_more_than_w_3(set_name, maps_folder):
+    """Line 25 of Algorithm 1 (2014) builds path from s_best to s_root in each interval. Our trace-back stops where it
+    meets the agent's branch. If it did not, TB-GBFS, whose paths are longer, would lose its lead at small k."""
+    part = Part('', maps_of(set_name, maps_folder), 2, (greedy(1), weighted(3, 1)))
+    expansions, traced = defaultdict(int), defaultdict(int)
+    for task in tasks_of('', (part,), seed=0):
+        ground = Ground(task)
+        for setting in task.settings:
+            planner = new_agent(setting, ground.grid(False), ground.problem, seed=0)
+            while not planner.route_reaches_goal:
+                planner.step()
+                traced[setting.series] += len(planner._search.branch())
+            expansions[setting.series] += planner.figures.expansions
+            planner.release()
+    for series in traced:
+        print(f'{set_name}, k = 1: {series} expands {expansions[series]} states and would trace {traced[series]}')
+    assert expansions['TB-GBFS'] < expansions['TB-WA*(3)']
+    assert traced['TB-GBFS'] > traced['TB-WA*(3)']
 
 
 @pytest.mark.parametrize('rate', [1, 5, 10])
