@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -45,7 +45,7 @@ class Reporter:
         times: TickTimes,
         ticker: Ticker,
         poses: PoseSource,
-        more_facts: Callable[[], dict[str, object]] = dict,
+        more_facts: Sequence[Callable[[], dict[str, object]]] = (),
     ) -> None:
         self._node = node
         self._outputs = outputs
@@ -129,7 +129,7 @@ class Reporter:
             'pose_age_s': self._poses.age_s(),
             'distance_to_goal_m': ticker.distance_to_goal_m(self._poses.latest()),
             'map_to_waypoint_ms': ticker.map_to_waypoint_ms,
-            **self._more_facts(),
+            **{key: value for facts in self._more_facts for key, value in facts().items()},
             'refused_messages': sum(self._problems.counts[kind] for kind in ('map', 'map_updates', 'pose', 'goal')),
             'last_problem': self._problems.last,
         }

@@ -11,6 +11,7 @@ import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
+from numpy.typing import NDArray
 from std_msgs.msg import Header
 
 from tb_planner.question import FoundPath
@@ -82,7 +83,8 @@ class PathMessage:
     @property
     def message(self) -> Path:
         if self._message is None:
-            self._message = _path(self)
+            looks = directions(self.path, self.yaws, self.start_yaw)
+            self._message = path_message(self.path.points_m, looks, self.frame, self.stamp)
         return self._message
 
 
@@ -97,11 +99,11 @@ def directions(path: FoundPath, yaws: Sequence[float | None], start_yaw: float) 
     return [float(look) for look in looks]
 
 
-def _path(told: PathMessage) -> Path:
-    header = Header(frame_id=told.frame, stamp=told.stamp)
+def path_message(points_m: NDArray[np.float64], looks: Sequence[float], frame: str, stamp: Time) -> Path:
+    """Through these points, looking in these directions."""
+    header = Header(frame_id=frame, stamp=stamp)
     message = Path(header=header)
-    looks = directions(told.path, told.yaws, told.start_yaw)
-    message.poses = [_pose(header, x, y, yaw) for (x, y), yaw in zip(told.path.points_m.tolist(), looks, strict=True)]
+    message.poses = [_pose(header, x, y, yaw) for (x, y), yaw in zip(points_m.tolist(), looks, strict=True)]
     return message
 
 

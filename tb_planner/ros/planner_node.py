@@ -19,6 +19,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from tb_planner.ros import parameters, signals
+from tb_planner.ros.controller import require_follow_path
 from tb_planner.ros.diagnostics import COMPILED, NOT_COMPILED
 from tb_planner.ros.nav2_messages import require_nav2
 from tb_planner.ros.nav2_planner import Nav2Planner
@@ -80,6 +81,8 @@ class PlannerNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> None:
         if self.chosen.pose_source == 'tf':
             require_tf()
+        if self.chosen.output == 'follow_path':
+            require_follow_path()
         nav2_types = require_nav2() if self.chosen.nav2 else None
         if map_update_type() is None:
             self.get_logger().info('map_msgs is not installed: map_updates are not heard, whole maps are')

@@ -16,8 +16,9 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 
-from tb_planner.navigator import NavigationStatus, Pose2
+from tb_planner.navigator import NavigationStatus, Pose2, Tick
 from tb_planner.ros.bond import make_bond
+from tb_planner.ros.controller import Controller
 from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.diagnostics import Reporter
 from tb_planner.ros.map_worker import MapWorker
@@ -59,6 +60,7 @@ class Session:
         self._outputs = outputs
         self._problems = problems
         self._timer: Any = None
+        self._controller: Controller | None = None
         self._times = TickTimes(parameters.period_s)
         self._worker = MapWorker(parameters, problems)
         self._ticker = Ticker(parameters, self._worker, outputs, problems, self._now_s)
@@ -68,9 +70,11 @@ class Session:
             undo.callback(self._stop_timer)
             self._poses = self._pose_source()
             undo.callback(self._poses.close)
-            self._reporter = Reporter(
-                node, outputs, problems, self._times, self._ticker, self._poses, nav2.facts if nav2 else dict
-            )
+            if parameters.output == 'follow_path':
+                self._controller = Controller(node, parameters, problems, self._told_of_arrival)
+                undo.callback(self._controller.close)
+            tellers = [teller.facts for teller in (nav2, self._controller) if teller is not None]
+            self._reporter = Reporter(node, outputs, problems, self._times, self._ticker, self._poses, tellers)
             self._subscribe(undo)
             jumps = node.get_clock().create_jump_callback(_JUMP, post_callback=self._clock_jumped)
             undo.callback(jumps.unregister)
@@ -105,6 +109,8 @@ class Session:
         self._ticker.change(parameters)
         self._poses.change(parameters)
         self._worker.change(parameters)
+        if self._controller is not None:
+            self._controller.change(parameters)
         if old.tick_frequency != parameters.tick_frequency:
             self._times.period_s = parameters.period_s
             self._start_timer()
@@ -203,7 +209,21 @@ class Session:
         tick = self._ticker.tick(self._poses)
         if tick is not None:
             self._safely(lambda: self._reporter.tell(tick))
+        if self._controller is not None:
+            self._drive(self._controller, tick)
         self._times.end(perf_counter() - began)
+
+    def _drive(self, controller: Controller, tick: Tick | None) -> None:
+        try:
+            controller.tick(self._ticker.navigator, tick, self._poses.latest(), self._ticker.frame)
+        except Exception:  # the node goes on
+            self._problems.error('controller', f'the controller is not told: {traceback.format_exc()}')
+
+    def _told_of_arrival(self, goal: Pose2) -> None:
+        """By the controller."""
+        if self._ticker.navigator.goal == goal:
+            self._ticker.navigator.arrive()
+            self._node.get_logger().info(f'at the goal {_place(goal)}, as the controller says')
 
     def _every_second(self) -> None:
         if self._clock.clock_type == ClockType.ROS_TIME and self._now_s() == 0:

@@ -91,7 +91,7 @@ class Ticker:
     def stop(self, pose: Pose2 | None) -> None:
         """The robot stays where it is, and the plan is gone."""
         if self.navigator.goal is not None and pose is not None:
-            self._outputs.waypoint(pose, self.frame)
+            self._lead_to(pose)
         self._outputs.plan(NO_PLAN, self.frame, None)
 
     def map_age_s(self) -> float | None:
@@ -174,11 +174,16 @@ class Ticker:
     def _publish(self, tick: Tick) -> None:
         if tick.waypoint is not None:
             self.waypoint = tick.waypoint
-            self._outputs.waypoint(tick.waypoint, self.frame)
+            self._lead_to(tick.waypoint)
         if tick.plan_changed:
             points_m = self.navigator.plan_points()
             self._outputs.plan(points_m, self.frame, self._last_yaw(points_m[-1:]))
         self.restarts.update(tick.restarts)
+
+    def _lead_to(self, waypoint: Pose2) -> None:
+        """Unless it is another who drives."""
+        if self._parameters.output == 'waypoint':
+            self._outputs.waypoint(waypoint, self.frame)
 
     def _last_yaw(self, last_point_m: np.ndarray) -> float | None:
         """The goal's, if the plan ends there."""

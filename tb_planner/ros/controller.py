@@ -1,0 +1,258 @@
+"""Nav2's controller server as what drives the robot (output: follow_path): it is sent the path, and told to stop.
+
+Paths go to the action follow_path. A new one preempts the old one there, and the robot does not brake. But a path that
+comes while an older one is being canceled would be ended with it; so the end of that is waited for.
+
+A server that is not there, refuses, gives up, or falls silent is reported, and tried again: after a second, then after
+twice as long each time, up to eight seconds. All is done by the thread of the ticks; nothing is waited for in a tick.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
+from numpy.typing import NDArray
+from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
+from rclpy.lifecycle import LifecycleNode
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+from tb_planner.given_path import GivenPath, PathGiver
+from tb_planner.navigator import Navigator, Pose2, Tick
+from tb_planner.ros.conversions import headings
+from tb_planner.ros.nav2_messages import path_message
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.poses import Missing
+from tb_planner.ros.problems import Problems
+
+NO_NAV2 = (
+    'output is follow_path, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set output to '
+    'waypoint'
+)
+ANSWER_S = 2.0
+"""After so long without an answer a path counts as lost."""
+SILENCE_S = 5.0
+"""A controller that has given feedback, as Nav2's do with every command, and gives none for so long counts as dead."""
+RETRY_S, LONGEST_RETRY_S = 1.0, 8.0
+CANCEL_TRIES = 5
+MOST_POSES = 1000
+"""Of longer paths every second, third … pose is left out: each takes 15 microseconds of a tick."""
+ERRORS = (
+    'UNKNOWN',
+    'INVALID_CONTROLLER',
+    'TF_ERROR',
+    'INVALID_PATH',
+    'PATIENCE_EXCEEDED',
+    'FAILED_TO_MAKE_PROGRESS',
+    'NO_VALID_CONTROL',
+    'CONTROLLER_TIMED_OUT',
+)
+_CANCELED_OR_DONE = (CancelGoal.Response.ERROR_NONE, CancelGoal.Response.ERROR_GOAL_TERMINATED)
+
+
+def require_follow_path() -> Any:
+    """nav2_msgs/action/FollowPath; raises Missing."""
+    try:
+        from nav2_msgs.action import FollowPath
+    except ImportError as error:
+        raise Missing(NO_NAV2) from error
+    return FollowPath
+
+
+@dataclass(eq=False)
+class _Sent:
+    """A path at the server."""
+
+    path: GivenPath
+    since_s: float
+    id: UUID = field(default_factory=lambda: UUID(uuid=list(uuid.uuid4().bytes)))
+    accepted: bool = False
+    feedback_s: float | None = None
+    cancels: int = 0
+    canceled_s: float = 0.0
+
+
+class Controller:
+    """Brings the server to follow what a PathGiver gives, tick by tick. `arrived` is called when it says that the robot
+    has reached a goal: its goal checker may be content before the planner is."""
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        parameters: PlannerParameters,
+        problems: Problems,
+        arrived: Callable[[Pose2], None],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.paths_sent = 0
+        self.failures = 0
+        self._node = node
+        self._action = require_follow_path()
+        self._name = parameters.follow_path_action
+        self._client = ActionClient(node, self._action, self._name)
+        self._parameters = parameters
+        self._problems = problems
+        self._arrived = arrived
+        self._clock = clock
+        self._sent: _Sent | None = None  # what the server is to follow, or has been asked to
+        self._leaving: _Sent | None = None  # what it has been told to leave, and may follow still
+        self._giver = PathGiver()
+        self._goal: Pose2 | None = None
+        self._in_a_row = 0  # failures on the way to it
+        self._not_before_s = 0.0
+        self._errors = {getattr(self._action.Result, name): name for name in ERRORS}
+
+    def change(self, parameters: PlannerParameters) -> None:
+        """Ids, from the next path on."""
+        self._parameters = parameters
+
+    def facts(self) -> dict[str, object]:
+        """For the diagnostics."""
+        following = self._sent is not None and self._sent.accepted
+        return {'controller_follows': following, 'paths_sent': self.paths_sent, 'controller_failures': self.failures}
+
+    def tick(self, navigator: Navigator, tick: Tick | None, pose: Pose2 | None, frame: str) -> None:
+        """After a tick; None is one that failed."""
+        now_s, path = self._clock(), None
+        if tick is not None:
+            path = self._giver.tick(navigator, tick, pose)
+        self._watch(now_s)
+        if path is None:
+            self._leave(now_s)
+        elif self._sent is None or self._sent.path is not path:
+            self._note_goal(path.goal, now_s)
+            if self._is_free(now_s):
+                self._send(path, frame, now_s)
+
+    def close(self) -> None:
+        """The robot is told to stop."""
+        self._leave(self._clock())
+        self._client.destroy()
+
+    # -------------------------------------------------------------------------------------------------- requests
+    def _note_goal(self, goal: Pose2, now_s: float) -> None:
+        """Failures on the way to another one do not count any more."""
+        if goal != self._goal:
+            self._goal, self._in_a_row = goal, 0
+            self._not_before_s = min(self._not_before_s, now_s + RETRY_S)
+
+    def _is_free(self, now_s: float) -> bool:
+        """To send a path: nothing is under way that would spoil it."""
+        unanswered = self._sent is not None and not self._sent.accepted
+        if unanswered or self._leaving is not None or now_s < self._not_before_s:
+            return False
+        if self._client.server_is_ready():
+            return True
+        self._problems.warn('controller', f'nobody serves the action {self._name}; the robot waits')
+        return False
+
+    def _send(self, path: GivenPath, frame: str, now_s: float) -> None:
+        self._sent = sent = _Sent(path, now_s)
+        goal = self._action.Goal(
+            path=path_message(*_thinned(path), frame, self._node.get_clock().now().to_msg()),
+            controller_id=self._parameters.controller_id,
+            goal_checker_id=self._parameters.goal_checker_id,
+            progress_checker_id=self._parameters.progress_checker_id,
+        )
+        self.paths_sent += 1
+        answer = self._client.send_goal_async(goal, lambda _: self._hear(sent), sent.id)
+        answer.add_done_callback(lambda future: self._answered(sent, future))
+
+    def _leave(self, now_s: float) -> None:
+        """What is followed now."""
+        if self._sent is not None:
+            self._leaving, self._sent = self._sent, None
+            self._cancel(self._leaving, now_s)
+
+    def _cancel(self, sent: _Sent, now_s: float) -> None:
+        """By its id: the server may not have answered yet."""
+        sent.cancels += 1
+        sent.canceled_s = now_s
+        answer = ClientGoalHandle(self._client, sent.id, None).cancel_goal_async()
+        answer.add_done_callback(lambda future: self._cancel_answered(sent, future))
+
+    # -------------------------------------------------------------------------------------------------- answers
+    def _answered(self, sent: _Sent, future: Future) -> None:
+        handle = future.result()
+        if not handle.accepted:
+            if sent is self._sent:
+                self._failed(sent, f'refused by {self._name}, which may not be active')
+            elif sent is self._leaving:
+                self._leaving = None
+            return
+        sent.accepted = True
+        handle.get_result_async().add_done_callback(lambda result: self._ended(sent, result))
+        if sent is not self._sent:  # a cancel may have come before the path itself
+            self._cancel(sent, self._clock())
+
+    def _hear(self, sent: _Sent) -> None:
+        sent.feedback_s = self._clock()
+
+    def _cancel_answered(self, sent: _Sent, future: Future) -> None:
+        code = future.result().return_code
+        if sent is self._leaving and sent.accepted and code not in _CANCELED_OR_DONE:
+            self._problems.warn('controller', f'{self._name} does not stop: its answer is {code}; asked again')
+
+    def _ended(self, sent: _Sent, future: Future) -> None:
+        response = future.result()
+        if sent is self._leaving:
+            self._leaving = None
+        if sent is not self._sent:
+            return
+        if response.status == GoalStatus.STATUS_SUCCEEDED:
+            self._sent, self._in_a_row = None, 0
+            self._arrived(sent.path.goal)
+        elif response.status == GoalStatus.STATUS_CANCELED:
+            self._failed(sent, 'canceled by somebody else')
+        else:
+            self._failed(sent, f'given up: {self._reason(response.result)}')
+
+    def _reason(self, result: Any) -> str:
+        name = self._errors.get(result.error_code, 'no reason is told')
+        said = getattr(result, 'error_msg', '')
+        return f'{name} ({result.error_code}){": " if said else ""}{said}'
+
+    # -------------------------------------------------------------------------------------------------- failures
+    def _watch(self, now_s: float) -> None:
+        """For what never comes."""
+        there = self._client.server_is_ready()
+        leaving, sent = self._leaving, self._sent
+        if leaving is not None and now_s - leaving.canceled_s > RETRY_S:
+            if there and leaving.cancels < CANCEL_TRIES:
+                self._cancel(leaving, now_s)
+            else:
+                self._problems.error('controller', f'{self._name} has not said that the robot stops')
+                self._leaving = None
+        if sent is None:
+            return
+        if not there:
+            self._failed(sent, f'lost: nobody serves the action {self._name} any more')
+        elif not sent.accepted and now_s - sent.since_s > ANSWER_S:
+            self._failed(sent, f'not answered for {ANSWER_S:g} s')
+        elif sent.feedback_s is not None and now_s - sent.feedback_s > SILENCE_S:
+            self._failed(sent, f'lost: no feedback for {SILENCE_S:g} s')
+
+    def _failed(self, sent: _Sent, why: str) -> None:
+        now_s = self._clock()
+        if now_s - sent.since_s > LONGEST_RETRY_S:
+            self._in_a_row = 0
+        pause_s = min(RETRY_S * 2**self._in_a_row, LONGEST_RETRY_S)
+        self._sent, self._not_before_s = None, now_s + pause_s
+        self._in_a_row += 1
+        self.failures += 1
+        self._problems.warn('controller', f'the path is {why}; it is sent again in {pause_s:g} s')
+
+
+def _thinned(path: GivenPath) -> tuple[NDArray[np.float64], list[float]]:
+    """Points and directions; the last one is where it was."""
+    step = -(-len(path.points_m) // MOST_POSES)
+    points_m = path.points_m[::-step][::-1]
+    return points_m, headings(points_m, path.goal.yaw).tolist()
