@@ -166,9 +166,9 @@ class _Reader:
 
     def pose(self, what: str) -> Pose2:
         """geometry_msgs/Pose, or Transform."""
-        x, y, z, *orientation = self.numbers('7d')
+        x, y, z, qx, qy, qz, qw = self.numbers('7d')
         check_place(what, x, y, z)
-        return Pose2(x, y, yaw_of(*orientation, what))
+        return Pose2(x, y, yaw_of(qx, qy, qz, qw, what))
 
     def cells(self, width: int, height: int) -> NDArray[np.int8]:
         """The sequence of occupancy values at the end of a message, as [y, x], without a copy."""

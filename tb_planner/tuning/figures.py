@@ -1,0 +1,68 @@
+"""What the trials of one candidate come to, and how two candidates compare on the same problems."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tb_planner.tuning.trial import Outcome
+
+
+class Figures(NamedTuple):
+    """Means over problems; tick times are those of ticks that searched."""
+
+    problems: int
+    arrived: int
+    intervals: float
+    weighed: float
+    cost_ratio: float
+    first_move: float
+    back_moves: float
+    restarts: float
+    expansions: float
+    tick_p99_s: float
+    tick_max_s: float
+
+
+class Difference(NamedTuple):
+    """By what fraction one needs more intervals than another on the same problems, and the standard error of that."""
+
+    mean: float
+    error: float
+
+    def __str__(self) -> str:
+        return f'{100 * self.mean:+.1f} % ± {100 * self.error:.1f}'
+
+
+def figures_of(outcomes: Sequence[Outcome]) -> Figures:
+    ticks_s = np.concatenate([outcome.ticks[:, 1] for outcome in outcomes])
+    p99_s, max_s = (float(np.percentile(ticks_s, part)) if len(ticks_s) else 0.0 for part in (99, 100))
+
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(outcome, name) for outcome in outcomes]))
+
+    return Figures(
+        problems=len(outcomes),
+        arrived=sum(outcome.arrived for outcome in outcomes),
+        intervals=mean('intervals'),
+        weighed=mean('weighed'),
+        cost_ratio=mean('cost_ratio'),
+        first_move=mean('first_move'),
+        back_moves=mean('back_moves'),
+        restarts=mean('restarts'),
+        expansions=mean('expansions'),
+        tick_p99_s=p99_s,
+        tick_max_s=max_s,
+    )
+
+
+def difference(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> Difference:
+    """On the problems that both have had; below 0 if ours need fewer."""
+    count = min(len(ours), len(theirs))
+    base = np.array([outcome.weighed for outcome in theirs[:count]])
+    more = np.array([outcome.weighed for outcome in ours[:count]]) - base
+    error = float(more.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
+    return Difference(float(more.mean() / base.mean()), error / float(base.mean()))

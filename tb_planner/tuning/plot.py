@@ -1,0 +1,90 @@
+"""The trade-off as a picture: intervals by weight and restart rule, and by expansions a tick."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tb_planner.picture import check_matplotlib
+from tb_planner.tuning.candidates import WEIGHTS, Candidate
+from tb_planner.tuning.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = {'lazy': '#0072b2', 'path_cost_increased': '#e69f00', 'eager': '#009e73'}
+MARKS = {'lazy': 'o', 'path_cost_increased': 's', 'eager': '^'}
+LEARNING_COLOUR = '#cc79a7'
+PERCENTS = (-20, -10, -5, -2, 0, 2, 5, 10, 20, 50, 100)
+GREEDY_AT = 1.6 * WEIGHTS[-1]
+"""Where TB-GBFS stands on the scale of weights."""
+
+
+def draw_study(study: Study, path: Path) -> None:
+    """As a PNG; raises PictureError where there is nothing to draw with."""
+    check_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.6), layout='constrained')
+    by_weight, by_k = figure.subplots(1, 2, width_ratios=(3, 2))
+    _draw_weights(by_weight, study)
+    _draw_less(by_k, study)
+    ground = study.plan.seen[0].ground
+    figure.suptitle(f'{ground.name}, {study.plan.conditions.world} world: recommended {study.recommended}')
+    figure.savefig(path, dpi=120, format='png')
+
+
+def _draw_weights(axes: Axes, study: Study) -> None:
+    race = study.race
+    for rule, colour in COLOURS.items():
+        line = sorted(
+            (candidate for candidate, outcomes in race.outcomes.items() if outcomes and _is_of(candidate, rule)),
+            key=lambda candidate: candidate.greed,
+        )
+        if line:
+            places = [_place(candidate, study) for candidate in line]
+            axes.plot(*zip(*places), color=colour, marker=MARKS[rule], label=rule, clip_on=False)
+    for candidate, outcomes in race.outcomes.items():
+        if candidate.row.learn_h and outcomes:
+            axes.plot(*_place(candidate, study), 'D', color=LEARNING_COLOUR, label=candidate.algorithm)
+    axes.plot(*_place(study.recommended, study), 'o', ms=14, mfc='none', mec='black', label='recommended')
+    axes.axhline(0, color='0.6', linewidth=0.8)
+    axes.set_xscale('log')
+    ticks = [1.0, *(weight for weight in WEIGHTS if weight not in (1.2, 1.35, 1.75, 2.5)), GREEDY_AT]
+    axes.set_xticks(ticks, [*(f'{tick:g}' for tick in ticks[:-1]), 'greedy'])
+    axes.minorticks_off()
+    axes.set_yscale('symlog', linthresh=5)
+    axes.set_yticks(PERCENTS, [f'{percent:+d}' for percent in PERCENTS])
+    axes.set(xlabel='weight w', ylabel=f'intervals against {study.plan.default}, %')
+    drawn = [_place(candidate, study)[1] for candidate, outcomes in race.outcomes.items() if outcomes]
+    axes.set_ylim(min(drawn) - 1, max(drawn) + 10)
+    axes.set_title(f'with {race.k:,} expansions a tick', fontsize=10)
+    axes.legend(fontsize=8)
+
+
+def _draw_less(axes: Axes, study: Study) -> None:
+    axes.set(xlabel='expansions a tick', ylabel='intervals over those with the most expansions')
+    if not study.less:
+        axes.text(0.5, 0.5, 'not measured', ha='center', transform=axes.transAxes)
+        return
+    ks = [k for k, _, _ in study.less]
+    full = study.less[0][1].weighed
+    axes.plot(
+        ks, [ours.weighed / full for _, ours, _ in study.less], 'o-', color='#0072b2', label=str(study.recommended)
+    )
+    if study.recommended != study.plan.default:
+        default = [figures.weighed / full for _, _, figures in study.less]
+        axes.plot(ks, default, 's--', color='0.4', label=f'{study.plan.default}, now')
+    axes.set_xscale('log')
+    axes.axvline(ks[0], color='#d55e00', linewidth=0.8, label='the budget')
+    axes.legend(fontsize=8)
+
+
+def _is_of(candidate: Candidate, rule: str) -> bool:
+    return candidate.row.restart == rule and not candidate.row.learn_h
+
+
+def _place(candidate: Candidate, study: Study) -> tuple[float, float]:
+    greed = GREEDY_AT if math.isinf(candidate.greed) else candidate.greed
+    return greed, 100 * study.race.against_default(candidate).mean

@@ -1,0 +1,71 @@
+"""A race: all candidates get the same problems, one after the other; those that are clearly worse drop out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tb_planner.tuning.candidates import Candidate
+from tb_planner.tuning.figures import Difference, Figures, difference, figures_of
+from tb_planner.tuning.ground import Problem
+from tb_planner.tuning.trial import Conditions, Outcome, carry_out
+
+SURE = 2.5
+"""Standard errors by which a candidate has to be behind the leader to drop out."""
+LEAST_BEHIND = 0.003
+"""And by what fraction."""
+FIRST_LOOK = 4
+"""Problems before anybody drops out."""
+
+
+class Race:
+    """The default stays in to the end. A round that is broken off counts for nobody."""
+
+    def __init__(self, candidates: Sequence[Candidate], default: Candidate, k: int, conditions: Conditions) -> None:
+        self.default = default
+        self.k = k
+        self.outcomes: dict[Candidate, list[Outcome]] = {candidate: [] for candidate in (default, *candidates)}
+        self.running = list(self.outcomes)
+        self._conditions = conditions
+
+    @property
+    def rounds(self) -> int:
+        return len(self.outcomes[self.default])
+
+    def run(self, problem: Problem) -> None:
+        """One round."""
+        results = [carry_out(problem, candidate, self.k, self._conditions) for candidate in self.running]
+        for candidate, outcome in zip(self.running, results, strict=True):
+            self.outcomes[candidate].append(outcome)
+        if self.rounds >= FIRST_LOOK:
+            leader = self.leader
+            self.running = [candidate for candidate in self.running if not self._is_out(candidate, leader)]
+
+    @property
+    def leader(self) -> Candidate:
+        """Of those still running, the one with the fewest intervals; of equal ones the one with the least search."""
+        return min(self.running, key=lambda candidate: self._merit(self.outcomes[candidate]))
+
+    def figures(self, candidate: Candidate) -> Figures:
+        return figures_of(self.outcomes[candidate])
+
+    def against_default(self, candidate: Candidate) -> Difference:
+        return difference(self.outcomes[candidate], self.outcomes[self.default])
+
+    def ranked(self) -> list[Candidate]:
+        """The best first: those that have run longest, by their intervals."""
+        ran = [candidate for candidate, outcomes in self.outcomes.items() if outcomes]
+        return sorted(ran, key=lambda candidate: (self.against_default(candidate).mean, str(candidate)))
+
+    def _is_out(self, candidate: Candidate, leader: Candidate) -> bool:
+        if candidate in (self.default, leader):
+            return False
+        behind = difference(self.outcomes[candidate], self.outcomes[leader])
+        return behind.mean > max(LEAST_BEHIND, SURE * behind.error)
+
+    @staticmethod
+    def _merit(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+        if not outcomes:
+            return math.inf, math.inf
+        figures = figures_of(outcomes)
+        return figures.weighed, figures.expansions
