@@ -23,6 +23,7 @@ class Verdict(enum.Enum):
     ONLY_IF = 'holds only if'
     FAILS = 'does not hold'
     NOT_RUN = 'not run'
+    LEFT_OUT = 'left out'
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Judged:
 def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) -> Judged:
     """The claim in its own experiment, and in its variations."""
     if claim.judge is None:
-        return Judged(claim, Finding(Verdict.NOT_RUN, claim.test), ())
+        return Judged(claim, Finding(Verdict.LEFT_OUT, claim.test), ())
     found = _look(claim.judge, results, Variation('', claim.experiment, claim.part))
     elsewhere = tuple((variation, _look(claim.judge, results, variation)) for variation in variations)
     return Judged(claim, _decided_by_choice(found, elsewhere), elsewhere)
@@ -131,11 +132,11 @@ def in_most(cases: Sequence[Case], figure: str) -> Finding:
 
 
 def condition_of(cases: Sequence[Case]) -> str:
-    """The shorter of: the cases in which it holds, or all but those in which it fails."""
+    """The cases in which it holds; or all but those in which it fails, where these are few."""
     held = [case for case in cases if case.holds]
     failed = [case for case in cases if not case.holds]
     only, but = f'only for {_listed(held, cases)}', f'in all cases but {_listed(failed, cases)}'
-    return only if len(only) <= len(but) else but
+    return but if len(failed) < len(held) / 2 and len(but) < 2 * len(only) else min(only, but, key=len)
 
 
 def _listed(chosen: Sequence[Case], cases: Sequence[Case]) -> str:

@@ -294,12 +294,13 @@ def greedy_most_non_optimal(curves: Curves) -> Finding:
     return judged(cases, f'over those of the worst TB-WA*: {by_set(ratios)}')
 
 
-def heaviest_fewest_non_optimal(curves: Curves) -> Finding:
+def heaviest_fewer_non_optimal(curves: Curves) -> Finding:
     cases = []
-    for name, k in places(curves):
-        moves = by_series(curves, 'non_optimal_moves', everybody(curves), k, name)
-        cases.append(case(name, k, curves.mean('non_optimal_moves', HEAVIEST, k, name) == min(moves)))
-    return in_most(cases, 'w = 3 has the fewest of all algorithms there')
+    for (name, k), other in itertools.product(places(curves), everybody(curves)):
+        if other != HEAVIEST:
+            moves = by_series(curves, 'non_optimal_moves', (HEAVIEST, other), k, name)
+            cases.append(case(name, k, moves[0] < moves[1]))
+    return in_most(cases, 'compared with one other algorithm at a time')
 
 
 def tba_most_back_moves(curves: Curves) -> Finding:
@@ -663,11 +664,11 @@ CLAIMS = (
         heaviest_between,
     ),
     _static(
-        'w = 3 fewest non-optimal moves',
+        'w = 3 mostly fewer non-optimal moves',
         SCRUBBING,
         'In most cases TB-WA*(3) makes fewer non-optimal moves than other algorithms.',
-        'it makes the fewest of all in more than half of all sets and look-aheads',
-        heaviest_fewest_non_optimal,
+        'it makes fewer than another algorithm in more than half of all sets, look-aheads and others',
+        heaviest_fewer_non_optimal,
     ),
     _static(
         'w = 3 good at high k',

@@ -12,8 +12,14 @@ from tb_planner.benchmark.plots import Plot
 from tb_planner.benchmark.report import LEFT_OUT, RULES, Report, Section
 from tb_planner.benchmark.tables import Table
 
-SIGNS = {Verdict.HOLDS: '✔', Verdict.ONLY_IF: '◐', Verdict.FAILS: '✘', Verdict.NOT_RUN: '–'}
-CLASSES = {Verdict.HOLDS: 'holds', Verdict.ONLY_IF: 'only-if', Verdict.FAILS: 'fails', Verdict.NOT_RUN: 'not-run'}
+SIGNS = {Verdict.HOLDS: '✔', Verdict.ONLY_IF: '◐', Verdict.FAILS: '✘', Verdict.NOT_RUN: '–', Verdict.LEFT_OUT: '–'}
+CLASSES = {
+    Verdict.HOLDS: 'holds',
+    Verdict.ONLY_IF: 'only-if',
+    Verdict.FAILS: 'fails',
+    Verdict.NOT_RUN: 'not-run',
+    Verdict.LEFT_OUT: 'not-run',
+}
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --faint: #59636e; --paper: #ffffff; --line: #d1d9e0; --band: #f6f8fa;
   --link: #0a5a8a; }
@@ -44,7 +50,7 @@ ul.claims p { margin: 0 0 .2rem; }
 .only-if { background: #e69f00; color: #000; }
 .fails { background: #b33a00; color: #fff; }
 .not-run { background: #6b7280; color: #fff; }
-.condition, .figure { font-weight: 600; }
+.condition { font-weight: 600; }
 .reason { border-left: 3px solid #e69f00; padding-left: .6rem; }
 .plot { margin: 1.2rem 0; }
 .panels { display: flex; flex-wrap: wrap; gap: .5rem 1rem; }
@@ -89,11 +95,11 @@ def warning() -> str:
 
 
 def opening(report: Report) -> str:
-    holds, only_if, fails, not_run = report.counts(report.judged)
+    holds, only_if, fails, not_run, left_out = report.counts(report.judged)
     return (
         f'Of {len(report.judged)} claims about time-bounded search that three papers make, {holds} hold here, '
-        f'{only_if} hold only under a condition, {fails} do not hold, and {not_run} were not run or cannot be decided '
-        'by rows.'
+        f'{only_if} hold only under a condition, {fails} do not hold, {not_run} were not run, and '
+        f'{left_out} are left out.'
     )
 
 
@@ -134,10 +140,10 @@ def claim_of(one: Judged, reason: str) -> str:
     if finding.condition:
         parts.append(f'<p class="condition">Holds {escape(finding.condition)}.</p>')
     if claim.judge:
-        parts.append(f'<p class="figure">{escape(finding.figure)}</p>')
+        parts.append(f'<p>{escape(sentence(finding.figure))}</p>')
         parts.append(f'<p class="faint">Test: {escape(claim.test)}.</p>')
     else:
-        parts.append(f'<p class="faint">{escape(claim.test)}.</p>')
+        parts.append(f'<p class="faint">{escape(sentence(claim.test))}</p>')
     if claim.note:
         parts.append(f'<p class="reason">{escape(claim.note)}</p>')
     if reason:
@@ -145,6 +151,10 @@ def claim_of(one: Judged, reason: str) -> str:
     if differing := elsewhere(one):
         parts.append(f'<p class="faint">{escape(differing)}</p>')
     return f'<li id="{slug(claim.id)}"><div>{badge(finding.verdict)}</div><div>{"".join(parts)}</div></li>'
+
+
+def sentence(text: str) -> str:
+    return f'{text[0].upper()}{text[1:]}.' if text else ''
 
 
 def elsewhere(one: Judged) -> str:

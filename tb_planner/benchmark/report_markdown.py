@@ -6,7 +6,7 @@ import re
 
 from tb_planner.benchmark.claims import Judged, Verdict
 from tb_planner.benchmark.report import LEFT_OUT, RULES, Report, Section
-from tb_planner.benchmark.report_html import SIGNS, opening
+from tb_planner.benchmark.report_html import SIGNS, opening, sentence
 from tb_planner.benchmark.tables import Table
 
 
@@ -53,7 +53,7 @@ def claims_of(section: Section, reasons: dict[str, str]) -> str:
 def claim_of(one: Judged, reason: str) -> str:
     claim, finding = one.claim, one.finding
     verdict = f'{SIGNS[finding.verdict]} **{finding.verdict.value}**'
-    measured = [plain(finding.figure)]
+    measured = [plain(sentence(finding.figure))]
     if finding.condition:
         measured.insert(0, f'**Holds {plain(finding.condition)}.**')
     measured += [f'*{plain(text)}*' for text in (claim.note, reason) if text]
