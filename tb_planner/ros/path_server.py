@@ -14,10 +14,13 @@ from typing import Any
 
 from rclpy.action import CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
+from rclpy.qos import QoSProfile
 
 from tb_planner.ros.action_thread import ActionThread, TimedActionServer
 from tb_planner.ros.nav2_messages import result_of
 
+BURST = QoSProfile(depth=256)
+"""Requests that come at once; of ROS's own 10 the rest would get no answer at all."""
 RESULT_S = 10
 """So long a result is kept for whoever asks for it, as in Nav2."""
 
@@ -57,6 +60,9 @@ class PathServer:
             goal_callback=self._answer_goal,
             handle_accepted_callback=self._take,
             cancel_callback=self._answer_cancel,
+            goal_service_qos_profile=BURST,
+            cancel_service_qos_profile=BURST,
+            result_service_qos_profile=BURST,
             result_timeout=RESULT_S,
         )
 

@@ -8,8 +8,10 @@ from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 from peer import Peer
 from processes import LIMIT_S
 from rclpy.action import ActionClient
+from rclpy.qos import QoSProfile
 from surroundings import pose_stamped
 
+MANY = QoSProfile(depth=256)
 STATUSES = {
     GoalStatus.STATUS_SUCCEEDED: 'succeeded',
     GoalStatus.STATUS_ABORTED: 'aborted',
@@ -62,10 +64,16 @@ class PathRequest:
 class PathClient:
     def __init__(self, peer: Peer, prefix: str = '') -> None:
         self.peer = peer
-        self._to_pose = ActionClient(peer.node, ComputePathToPose, f'{prefix}compute_path_to_pose')
-        self._through_poses = ActionClient(peer.node, ComputePathThroughPoses, f'{prefix}compute_path_through_poses')
+        self._to_pose = self._client(ComputePathToPose, f'{prefix}compute_path_to_pose')
+        self._through_poses = self._client(ComputePathThroughPoses, f'{prefix}compute_path_through_poses')
         for client in (self._to_pose, self._through_poses):
             peer.wait_until(client.server_is_ready, 'the actions are served')
+
+    def _client(self, action: Any, name: str) -> ActionClient:
+        """With room for the answers to many goals at once."""
+        return ActionClient(
+            self.peer.node, action, name, goal_service_qos_profile=MANY, result_service_qos_profile=MANY
+        )
 
     def close(self) -> None:
         self._to_pose.destroy()

@@ -1,0 +1,355 @@
+"""Nav2's planner actions, used as behaviour trees and nav2_simple_commander use them."""
+
+import itertools
+import math
+import signal
+
+import numpy as np
+import pytest
+from peer import Peer
+from surroundings import RESOLUTION_M, Surroundings, map_message, open_terrain, pose_stamped
+
+from tb_planner.ros.conversions import quaternion_of, yaw_of
+
+pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
+
+from path_client import PathClient, points
+
+POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0}
+SLOW = {'expansions_per_tick': 30, 'max_planning_time_s': 60.0, **POINT}
+"""A search that takes seconds, not milliseconds."""
+LONG_S = 60.0
+
+
+@pytest.fixture
+def around(peer):
+    return Surroundings(peer)
+
+
+@pytest.fixture
+def begin(nodes, peer, around):
+    """Starts a planner on a map, and gives a client to ask it for paths."""
+
+    def begin_with(cells=None, **parameters):
+        begin_with.planner = nodes.planner(nav2=True, **{**POINT, **parameters})
+        around.maps.publish(map_message(open_terrain() if cells is None else cells))
+        around.wait_for_status('IDLE')
+        peer.wait_until(lambda: around.diagnostics and around.facts['map_age_s'], 'the map is taken in')
+        return PathClient(peer)
+
+    return begin_with
+
+
+def long_way():
+    """A serpentine of walls: from one corner to the other it takes some 9000 expansions."""
+    cells = np.zeros((100, 100), np.int8)
+    cells[5::20, :95] = 100
+    cells[15::20, 5:] = 100
+    return cells
+
+
+def searches(around):
+    return int(around.next_facts()['path_searches'])
+
+
+def yaw(pose):
+    turn = pose.pose.orientation
+    return yaw_of(turn.x, turn.y, turn.z, turn.w)
+
+
+def is_free(cells, path):
+    return not any(cells[int(y / RESOLUTION_M), int(x / RESOLUTION_M)] >= 99 for x, y in points(path))
+
+
+def looking(x, y, to, frame='map'):
+    pose = pose_stamped(x, y, frame)
+    pose.pose.orientation = quaternion_of(to)
+    return pose
+
+
+# ------------------------------------------------------------------------------------------------------ the same goal
+def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing_is_searched(begin, around, peer):
+    cells = open_terrain()
+    client = begin(cells)
+    first = client.path_to(8.0, 5.0)
+    assert first.poses
+    assert first.header.stamp.sec > 0
+    begun = searches(around)
+    for i in range(8):
+        cells[90, 10 + 10 * i] = 100
+        around.maps.publish(map_message(cells))
+        x, y = points(first)[3 * i]
+        around.pose = pose_stamped(x + 0.03, y)  # the robot goes along
+        peer.spin(0.15)
+        again = client.path_to(8.0, 5.0)
+        assert again == first
+    facts = around.next_facts()
+    assert int(facts['path_searches']) == begun
+    assert (facts['path_requests'], facts['paths_found'], facts['paths_unchanged']) == ('9', '9', '8')
+
+
+def test_a_change_on_the_path_brings_another_one_in_time(begin, around, peer):
+    cells = open_terrain()
+    client = begin(cells)
+    old = client.path_to(8.0, 5.0)
+    for i in range(1, 4):
+        x, y = points(old)[len(old.poses) // 2 + i]
+        cells[int(y / RESOLUTION_M), int(x / RESOLUTION_M)] = 100
+        around.maps.publish(map_message(cells))
+        peer.spin(0.3)
+        status, result = client.ask((8.0, 5.0)).end()
+        assert status == 'succeeded'
+        assert is_free(cells, result.path)
+        assert result.path.header.stamp != old.header.stamp
+        assert result.planning_time.sec < 2
+        old = result.path
+
+
+def test_on_a_map_that_grows_the_path_stays_the_same(begin, around, peer):
+    cells = open_terrain()
+    client = begin(cells)
+    first = client.path_to(8.0, 5.0)
+    grown = np.pad(cells, ((20, 0), (0, 30)), constant_values=-1)
+    around.maps.publish(map_message(grown, y=-2.0))
+    peer.spin(0.5)
+    assert client.path_to(8.0, 5.0) == first
+    assert client.path_to(8.0, -1.0).poses, 'the new part is there'
+
+
+def test_a_robot_that_leaves_its_path_gets_one_from_where_it_is(begin, around, peer):
+    client = begin()
+    first = client.path_to(8.0, 5.0)
+    around.pose = pose_stamped(2.0, 8.0)
+    peer.spin(0.3)
+    second = client.path_to(8.0, 5.0)
+    assert points(second)[0] == (2.0, 8.0) != points(first)[0]
+
+
+def test_a_search_that_was_not_finished_goes_on_with_the_next_request(begin, around):
+    client = begin(long_way(), expansions_per_tick=100, max_planning_time_s=0.6)
+    around.pose = pose_stamped(0.25, 0.25)
+    client.peer.spin(0.2)
+    ends = []
+    while not ends or ends[-1] != 'succeeded':
+        ends.append(client.ask((9.7, 9.7)).end()[0])
+        assert len(ends) < 60
+    assert ends.count('aborted') > 2
+    assert searches(around) == 1
+
+
+# ------------------------------------------------------------------------------------------------------ many goals
+def test_a_goal_preempts_the_one_before_it(begin, around):
+    client = begin(long_way(), **SLOW)
+    around.pose = pose_stamped(0.25, 0.25)
+    client.peer.spin(0.2)
+    slow = client.ask((9.7, 9.7))
+    assert slow.is_accepted
+    client.peer.spin(0.3)
+    quick = client.ask((1.0, 0.25))
+    status, result = slow.end()
+    assert (status, result.error_code, result.path.poses) == ('aborted', 0, [])
+    assert result.error_msg == 'preempted by another goal'
+    status, result = quick.end()
+    assert status == 'succeeded'
+    assert points(result.path)[-1] == (1.0, 0.25)
+
+
+def test_a_cancel_ends_a_request_and_the_next_one_is_served(begin, around):
+    client = begin(long_way(), **SLOW)
+    around.pose = pose_stamped(0.25, 0.25)
+    client.peer.spin(0.2)
+    for ask in (client.ask, client.ask_through):
+        request = ask((9.7, 9.7))
+        assert request.is_accepted
+        client.peer.spin(0.2)
+        assert not request.is_done
+        assert request.cancel()
+        status, result = request.end()
+        assert (status, result.error_code, result.path.poses) == ('canceled', 0, [])
+        assert not request.cancel(), 'it has ended'
+        assert ask((1.0, 0.25)).end()[0] == 'succeeded'
+
+
+def test_a_client_that_goes_away_leaves_the_others_alone(begin, around):
+    client = begin(long_way(), **SLOW)
+    around.pose = pose_stamped(0.25, 0.25)
+    client.peer.spin(0.2)
+    for wait_s in (0.0, 0.3):
+        other = Peer('other')
+        gone = PathClient(other)
+        request = gone.ask((9.7, 9.7))
+        assert request.is_accepted
+        request.listen()
+        other.spin(wait_s)
+        other.close()
+        assert client.path_to(1.0, 0.25).poses
+    assert 'Traceback' not in begin.planner.said
+
+
+def test_of_a_hundred_requests_at_once_each_ends_and_the_last_one_gets_its_path(begin, around):
+    client = begin()
+    requests = [client.ask((8.0, 5.0 + 0.02 * i)) for i in range(100)]
+    assert all(request.is_accepted for request in requests)
+    ends = [request.end() for request in requests]
+    assert {status for status, _ in ends} <= {'succeeded', 'aborted'}
+    assert all(result.error_code == 0 for _, result in ends)
+    assert all(bool(result.path.poses) == (status == 'succeeded') for status, result in ends)
+    status, result = ends[-1]
+    assert status == 'succeeded'
+    assert points(result.path)[-1] == pytest.approx((8.0, 5.0 + 0.02 * 99))
+    assert around.next_facts()['path_requests'] == '100'
+
+
+def test_both_actions_and_a_robot_on_its_way_share_a_tick(begin, around):
+    client = begin(long_way(), **SLOW)
+    around.pose = pose_stamped(0.25, 0.25)
+    client.peer.spin(0.2)
+    around.say_goal(9.7, 9.7)
+    around.wait_for_status('NAVIGATING')
+    requests = [client.ask((9.7, 9.7)), client.ask_through((9.0, 0.25), (0.25, 2.0))]
+    for request in requests:
+        request.listen()
+    around.wait_for_waypoints(10)
+    assert max(int(around.next_facts()['expansions_per_tick']) for _ in range(2)) <= SLOW['expansions_per_tick']
+    for request in requests:
+        status, result = request.end(LONG_S)
+        assert status == 'succeeded'
+        assert is_free(long_way(), result.path)
+
+
+# ------------------------------------------------------------------------------------------------------ while inactive
+def test_goals_are_rejected_while_the_planner_is_not_active(nodes, peer, around):
+    planner = nodes.planner(nav2=True, autostart_node=False, **POINT)
+    assert around.change_state('configure')
+    client = PathClient(peer)
+    assert not client.ask((8.0, 5.0)).is_accepted
+    assert around.change_state('activate')
+    around.maps.publish(map_message(open_terrain()))
+    assert client.path_to(8.0, 5.0).poses
+    assert around.change_state('deactivate')
+    assert not client.ask_through((8.0, 5.0)).is_accepted
+    assert around.change_state('cleanup')
+    assert planner.exit_code is None
+
+
+def test_what_is_under_way_is_aborted_when_the_planner_is_deactivated_again_and_again(begin, around):
+    client = begin(long_way(), **SLOW)
+    around.pose = pose_stamped(0.25, 0.25)
+    for i in range(6):
+        requests = [ask((9.7, 9.7)) for ask in (client.ask, client.ask, client.ask_through)]
+        assert all(request.is_accepted for request in requests)
+        client.peer.spin(0.05 * i)
+        assert around.change_state('deactivate')
+        for request in requests:
+            status, result = request.end()
+            assert (status, result.error_code) == ('aborted', 0)
+        if i % 2:
+            assert around.change_state('cleanup')
+            assert around.change_state('configure')
+            client.close()
+            client = PathClient(client.peer)
+        assert around.change_state('activate')
+    assert 'Traceback' not in begin.planner.said
+
+
+def test_a_node_that_is_told_to_end_answers_before(begin, around):
+    client = begin(long_way(), **SLOW)
+    around.pose = pose_stamped(0.25, 0.25)
+    client.peer.spin(0.2)
+    request = client.ask((9.7, 9.7))
+    assert not request.is_done
+    client.peer.spin(0.2)
+    begin.planner.send(signal.SIGINT)
+    status, result = request.end()
+    assert (status, result.error_msg) == ('aborted', 'the planner was deactivated')
+    begin.planner.wait(20)
+    assert begin.planner.exit_code == 0
+
+
+# ------------------------------------------------------------------------------------------------------ the path
+def test_a_path_from_a_given_start(begin):
+    client = begin()
+    status, result = client.ask((8.0, 5.0), start=(2.0, 8.0)).end()
+    assert status == 'succeeded'
+    assert points(result.path)[0] == (2.0, 8.0)
+    assert points(client.path_to(8.0, 5.0))[0] == (2.0, 5.0), 'else it is the robot'
+
+
+def test_each_pose_looks_to_the_next_and_the_last_one_as_the_goal(begin):
+    client = begin()
+    _, result = client.ask(looking(8.0, 5.0, 2.0)).end()
+    path = result.path
+    assert path.header.frame_id == 'map'
+    assert {(pose.header.frame_id, pose.header.stamp.nanosec) for pose in path.poses} == {
+        ('map', path.header.stamp.nanosec)
+    }
+    assert yaw(path.poses[-1]) == pytest.approx(2.0)
+    for pose, (here, there) in zip(path.poses, itertools.pairwise(points(path)), strict=False):
+        assert yaw(pose) == pytest.approx(math.atan2(there[1] - here[1], there[0] - here[0]), abs=1e-6)
+    assert max(math.dist(*pair) for pair in itertools.pairwise(points(path))) < 2 * RESOLUTION_M
+
+
+def test_the_last_pose_looks_along_the_path_if_that_is_wanted(begin, around):
+    client = begin(use_final_approach_orientation=True)
+    _, result = client.ask(looking(8.0, 2.0, 2.0)).end()
+    *_, before, last = points(result.path)
+    assert yaw(result.path.poses[-1]) == pytest.approx(math.atan2(last[1] - before[1], last[0] - before[0]))
+    assert around.set_parameters(use_final_approach_orientation=False) == ''
+    _, result = client.ask(looking(8.0, 2.0, 2.0)).end()
+    assert yaw(result.path.poses[-1]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize('along', [False, True])
+def test_where_the_start_is_the_goal_the_path_is_one_pose(begin, along):
+    client = begin(use_final_approach_orientation=along)
+    _, result = client.ask(looking(2.0, 3.0, 2.0), start=looking(2.0, 3.0, 1.0)).end()
+    (pose,) = result.path.poses
+    assert points(result.path) == [(2.0, 3.0)]
+    assert yaw(pose) == pytest.approx(1.0 if along else 2.0)
+
+
+def test_a_path_through_poses_passes_each_and_looks_there_as_told(begin):
+    client = begin()
+    goals = [looking(8.0, 5.0, 1.0), looking(8.0, 2.0, 2.0), looking(3.0, 2.0, 3.0)]
+    _, result = client.ask_through(*goals).end()
+    places = points(result.path)
+    indices = [places.index((goal.pose.position.x, goal.pose.position.y)) for goal in goals]
+    assert indices == sorted(indices)
+    assert indices[-1] == len(places) - 1
+    assert [yaw(result.path.poses[i]) for i in indices] == pytest.approx([1.0, 2.0, 3.0])
+    assert is_free(open_terrain(), result.path)
+    assert min(math.dist(*pair) for pair in itertools.pairwise(places)) > 0, 'no pose comes twice'
+    assert client.ask_through(*goals).end()[1].path == result.path
+
+
+def test_the_planning_time_is_what_the_client_has_waited(begin, around):
+    client = begin(long_way(), expansions_per_tick=300, max_planning_time_s=60.0)
+    around.pose = pose_stamped(0.25, 0.25)
+    client.peer.spin(0.2)
+    facts = around.next_facts()
+    _, result = client.ask((9.7, 9.7)).end(LONG_S)
+    ticks = int(around.next_facts()['ticks']) - int(facts['ticks'])
+    told_s = result.planning_time.sec + result.planning_time.nanosec * 1e-9
+    assert 0.3 < told_s < (ticks + 2) * 0.05 + 1.0
+
+
+def test_a_path_to_an_occupied_goal_ends_within_the_tolerance(begin):
+    client = begin(path_tolerance_m=0.5)
+    x, y = points(client.path_to(5.05, 5.0))[-1]
+    assert math.dist((x, y), (5.05, 5.0)) <= 0.5
+    assert is_free(open_terrain(), client.path_to(5.05, 5.0))
+
+
+def test_a_path_is_shown_on_plan(begin, around):
+    client = begin()
+    path = client.path_to(8.0, 5.0)
+    client.peer.wait_until(lambda: around.plans and around.plans.last.poses, 'a plan')
+    assert points(around.plans.last) == points(path)
+
+
+def test_the_acknowledgements_are_measured(begin, around):
+    client = begin()
+    client.path_to(8.0, 5.0)
+    facts = around.next_facts()
+    assert 0 < float(facts['acknowledgement_p50_ms']) <= float(facts['acknowledgement_max_ms'])
+    assert float(facts['action_thread_jitter_max_ms']) > 0
