@@ -14,6 +14,7 @@ from tb_planner.benchmark import engine, report
 from tb_planner.benchmark.experiment import carry_out
 from tb_planner.benchmark.memory import MEMORY
 from tb_planner.benchmark.moves import MOVES
+from tb_planner.benchmark.nav2 import NAV2
 from tb_planner.benchmark.node import NODE
 from tb_planner.benchmark.oscillation import OSCILLATION
 from tb_planner.benchmark.ours import OURS, OURS_REPLANNING
@@ -24,8 +25,9 @@ from tb_planner.benchmark.peers import PEERS
 from tb_planner.benchmark.restarts import RESTARTS
 from tb_planner.benchmark.ticks import TICKS
 from tb_planner.benchmark.ties import TIES_EXPERIMENT
+from tb_planner.benchmark.tuner import TUNER
 
-EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, NODE, OSCILLATION)
+EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, TUNER, NODE, NAV2, OSCILLATION)
 
 FROM_PAPERS = (
     *(PAPER_2009, PAPER_2012, PAPER_2012_TIME, PAPER_2014, PAPER_2014_DYNAMIC),

@@ -14,6 +14,8 @@ SURE = 2.5
 """Standard errors by which a candidate has to be behind the leader to drop out."""
 LEAST_BEHIND = 0.003
 """And by what fraction."""
+PATIENCE = 4
+"""A trial is given up that takes so many times as long as the fastest before it on the same problem."""
 FIRST_LOOK = 4
 """Problems before anybody drops out."""
 
@@ -34,8 +36,13 @@ class Race:
 
     def run(self, problem: Problem) -> None:
         """One round."""
-        results = [carry_out(problem, candidate, self.k, self._conditions) for candidate in self.running]
-        for candidate, outcome in zip(self.running, results, strict=True):
+        results: dict[Candidate, Outcome] = {}
+        fastest = math.inf
+        for candidate in self.running:
+            outcome = carry_out(problem, candidate, self.k, self._conditions, PATIENCE * fastest)
+            results[candidate] = outcome
+            fastest = min(fastest, outcome.intervals if outcome.arrived else math.inf)
+        for candidate, outcome in results.items():
             self.outcomes[candidate].append(outcome)
         if self.rounds >= FIRST_LOOK:
             leader = self.leader

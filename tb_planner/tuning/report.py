@@ -12,6 +12,8 @@ from tb_planner.tuning.study import Study
 
 SHOWN = 8
 """Candidates in the table: so many of the best, and the default."""
+FEW = 8
+"""Problems; a choice by fewer is a guess, and the report says so."""
 COLUMNS = ('intervals', 'over shortest', 'first move', 'back-moves', 'restarts', 'tick p99', 'problems')
 WEIGHED = 'Cells near obstacles are dear here: an interval counts as much as the cell moved through costs.\n\n'
 IN_WORDS = {
@@ -28,6 +30,9 @@ _BLIND = (
 def study_text(study: Study) -> str:
     """All of it."""
     parts = [head(study), trade_off(study), *less_search(study), *recommendation(study)]
+    if study.race.rounds < FEW:
+        rounds = f'{study.race.rounds} problem' + 's' * (study.race.rounds > 1)
+        parts.append(f'{rounds} to choose by are few: more --problems and a longer --time-limit would make it surer.')
     if study.interrupted:
         parts.append(f'Interrupted: this is from {study.race.rounds} of {len(study.plan.seen)} problems.')
     return '\n\n'.join(parts)

@@ -23,6 +23,9 @@ LESS_ON = 10
 """Problems for that."""
 A_HAIR = 0.001
 """By this fraction a candidate has to be better than the default to be recommended in its place."""
+RULES = ('lazy', 'path_cost_increased', 'eager', 'never')
+"""Of equal ones the first is recommended: eager restarts for every change, path_cost_increased never notices a shorter
+way that has opened."""
 
 Progress = Callable[[float, str], None]
 """Is told what part is done, and what is being done."""
@@ -77,9 +80,17 @@ class Study:
 
     @property
     def recommended(self) -> Candidate:
-        """The default if nothing is better than it by more than a hair."""
+        """The default if nothing is better than it by more than a hair. Of restart rules that make no difference the
+        one that notices most for its restarts."""
         leader = self.race.leader
-        return leader if self.race.against_default(leader).mean < -A_HAIR else self.plan.default
+        if self.race.against_default(leader).mean >= -A_HAIR:
+            return self.plan.default
+        alike = [candidate for candidate in self.race.running if self._is_like(candidate, leader)]
+        return min(alike, key=lambda candidate: (RULES.index(candidate.row.restart), candidate.row.learn_h))
+
+    def _is_like(self, candidate: Candidate, leader: Candidate) -> bool:
+        behind = difference(self.race.outcomes[candidate], self.race.outcomes[leader])
+        return candidate.greed == leader.greed and (candidate == leader or behind.mean <= max(A_HAIR, behind.error))
 
 
 def carry_out_study(plan: Plan, progress: Progress = silent, clock: Callable[[], float] = time.monotonic) -> Study:

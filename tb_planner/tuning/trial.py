@@ -6,6 +6,7 @@ waits. The node goes on along its old way meanwhile, where that is still good: r
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,8 +63,12 @@ class Outcome:
     """Of each tick that searched: expansions, and seconds of processor time."""
 
 
-def carry_out(problem: Problem, candidate: Candidate, k: int, conditions: Conditions) -> Outcome:
-    """From start to goal, or until it has taken hopelessly long."""
+def carry_out(
+    problem: Problem, candidate: Candidate, k: int, conditions: Conditions, most: float = math.inf
+) -> Outcome:
+    """From start to goal, or until it has taken hopelessly long.
+
+    most: intervals after which it is given up."""
     grid, enter, look, end = _world(problem, conditions)
     planner = TimeBoundedPlanner(
         grid,
@@ -75,7 +80,7 @@ def carry_out(problem: Problem, candidate: Candidate, k: int, conditions: Condit
         min_improvement=conditions.min_improvement,
     )
     try:
-        return _run(planner, problem, most_intervals(problem, k), enter, look)
+        return _run(planner, problem, math.ceil(min(most, most_intervals(problem, k))), enter, look)
     finally:
         planner.release()
         end()
