@@ -76,8 +76,10 @@ def pip_install(source, target, **environment):
 
 def assert_all_files_are_in(share, source):
     """Launch files, configuration and maps, each in the folder that it has in the sources."""
-    for pattern in ('config/*.yaml', 'config/*.rviz', 'launch/*.launch.py', 'maps/*.yaml', 'maps/*.pgm'):
+    patterns = ('config/*.yaml', 'config/*.rviz', 'config/nav2/*.*', 'launch/*.launch.py', 'maps/*.yaml', 'maps/*.pgm')
+    for pattern in patterns:
         files = {path.relative_to(source) for path in source.glob(pattern)}
+        assert files
         assert {file for file in files if not (share / file).exists()} == set()
 
 

@@ -16,6 +16,7 @@ from lifecycle_msgs.srv import GetState
 from peer import LATCHED
 from processes import wait_for, wait_until_said
 from rcl_interfaces.srv import GetParameters
+from rclpy.action import get_action_names_and_types, get_action_server_names_and_types_by_node
 from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import UInt32
 
@@ -25,7 +26,11 @@ from tb_planner.ros.simulator_parameters import SimulatorParameters
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / 'README.md').read_text()
-FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
+NAV2_PAGE = (ROOT / 'docs' / 'nav2.md').read_text()
+ALL_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
+FOR_NAV2 = [file for file in ALL_FILES if file.name.startswith('nav2_')]
+"""These have a page of their own."""
+FILES = [file for file in ALL_FILES if file not in FOR_NAV2]
 PARAMETERS = {**specs(SimulatorParameters), **specs(PlannerParameters)}
 STARTS_S = 60.0
 ARRIVES_S = 150.0
@@ -49,8 +54,68 @@ def generate_launch_description():
     return LaunchDescription([GroupAction([PushRosNamespace('house'), SetParameter('use_sim_time', True), planner])])
 """
 
+BRINGUP = """
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+
+def generate_launch_description():
+    given = {'use_sim_time': LaunchConfiguration('use_sim_time')}
+    server = Node(package='nav2_planner', executable='planner_server', name='planner_server', parameters=[given])
+    return LaunchDescription([
+        DeclareLaunchArgument('use_sim_time', default_value='true'),
+        DeclareLaunchArgument('params_file', default_value='{params_file}'),
+        server,
+    ])
+"""
+PLANNER_SERVER = """#!{python}
+import os
+import signal
+import rclpy
+from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
+from nav2_msgs.srv import IsPathValid
+from rclpy.action import ActionServer
+from rclpy.signals import SignalHandlerOptions
+
+rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+node = rclpy.create_node('planner_server')
+servers = [
+    ActionServer(node, ComputePathToPose, 'compute_path_to_pose', print),
+    ActionServer(node, ComputePathThroughPoses, 'compute_path_through_poses', print),
+    node.create_service(IsPathValid, 'is_path_valid', print),
+]
+while True:
+    rclpy.spin_once(node, timeout_sec=0.1)
+"""
+LIFECYCLE_MANAGER = """#!{python}
+import os
+import signal
+import rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.signals import SignalHandlerOptions
+
+rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+signal.signal(signal.SIGINT, lambda *_: os._exit(0))
+node = rclpy.create_node('lifecycle_manager', automatically_declare_parameters_from_overrides=True)
+print('autostart', node.get_parameter('autostart').value)
+for name in node.get_parameter('node_names').value:
+    client = node.create_client(ChangeState, name + '/change_state')
+    client.wait_for_service()
+    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+        rclpy.spin_until_future_complete(node, answer)
+while True:
+    rclpy.spin_once(node, timeout_sec=0.1)
+"""
+
 missing = [name for name in ('launch_ros', 'ros2launch') if not importlib.util.find_spec(name)]
 needs_launch = pytest.mark.skipif(bool(missing), reason=f'not installed: {", ".join(missing)}')
+missing_for_nav2 = [name for name in ('nav2_msgs', 'tf2_ros') if not importlib.util.find_spec(name)]
+needs_nav2 = pytest.mark.skipif(bool(missing_for_nav2), reason=f'not installed: {", ".join(missing_for_nav2)}')
 
 
 # --------------------------------------------------------------------------------------------- where launch is not
@@ -63,9 +128,10 @@ def declared(file):
     return named.union(*(declared(file.with_name(name)) for name in included))
 
 
-def test_the_three_launch_files_have_the_function_that_launch_calls():
+def test_the_launch_files_have_the_function_that_launch_calls():
     assert [file.name for file in FILES] == ['demo.launch.py', 'fleet.launch.py', 'planner.launch.py']
-    for file in FILES:
+    assert [file.name for file in FOR_NAV2] == ['nav2_drop_in.launch.py', 'nav2_sidecar.launch.py']
+    for file in ALL_FILES:
         tree = ast.parse(file.read_text(), file.name)
         functions = {item.name for item in tree.body if isinstance(item, ast.FunctionDef)}
         assert 'generate_launch_description' in functions, file.name
@@ -73,6 +139,7 @@ def test_the_three_launch_files_have_the_function_that_launch_calls():
 
 def test_every_argument_that_the_readme_gives_to_a_launch_file_is_one():
     commands = re.findall(r'^ros2 launch tb_planner (\w+\.launch\.py)(.*)', README, re.MULTILINE)
+    commands = [command for command in commands if not command[0].startswith('nav2_')]
     assert {name for name, _ in commands} == {file.name for file in FILES}
     for name, rest in commands:
         given = set(re.findall(r'(\w+):=', rest))
@@ -172,13 +239,13 @@ def end_as_ctrl_c_does(process, prefix):
 
 
 @needs_launch
-@pytest.mark.parametrize('file', FILES, ids=lambda file: file.name)
+@pytest.mark.parametrize('file', ALL_FILES, ids=lambda file: file.name)
 def test_all_arguments_are_shown_with_what_they_mean(launch, file):
     process = launch(file.name, '--show-args')
     assert process.wait(STARTS_S)
     assert process.exit_code == 0, process.said
     shown = dict(re.findall(r"^    '(\w+)':\*?\n        (.+)$", process.said, re.MULTILINE))
-    expected = specs(PlannerParameters) if file.name == 'planner.launch.py' else PARAMETERS
+    expected = specs(PlannerParameters) if file in FOR_NAV2 or file.name == 'planner.launch.py' else PARAMETERS
     of_each_robot = {'random_start', 'random_goal', 'start_x_m', 'start_y_m', 'start_yaw', 'goal_x_m', 'goal_y_m'}
     expected = set(expected) - {'autostart_node'}
     assert expected - (of_each_robot | {'goal_yaw'} if file.name == 'fleet.launch.py' else set()) <= shown.keys()
@@ -341,3 +408,137 @@ def test_a_fleet_in_simulated_time_arrives_each_robot_by_its_own_clock(launch, p
         peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
     assert peer.node.count_publishers('/clock') == 0
     assert peer.node.count_publishers('/robot2/clock') == 1
+
+
+# ------------------------------------------------------------------------------------------------------------ Nav2
+def program(prefix, package, name, text):
+    """In place of one of Nav2's, which cannot be had from PyPI."""
+    (prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / package).touch()
+    path = prefix / 'lib' / package / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text.replace('{python}', sys.executable))
+    path.chmod(0o755)
+
+
+def actions_of(peer, node, namespace='/'):
+    return {name for name, _ in get_action_server_names_and_types_by_node(peer.node, node, namespace)}
+
+
+def wait_for_actions(peer, names):
+    def there():
+        return {name for name, _ in get_action_names_and_types(peer.node)}
+
+    peer.wait_until(lambda: names <= there(), f'the actions {names}', limit_s=STARTS_S)
+
+
+@needs_launch
+@needs_nav2
+def test_beside_nav2_the_planner_comes_up_active_under_names_of_its_own(launch, peer, prefix):
+    process = launch('nav2_sidecar.launch.py', 'namespace:=bot', 'weight:=2.5', 'use_sim_time:=True')
+    assert state(peer, '/bot/tb_planner') == 'active'
+    names = ('nav2', 'pose_source', 'robot_radius_m', 'subscribe_goal_pose', 'weight', 'use_sim_time', 'autostart_node')
+    assert values(peer, '/bot/tb_planner', *names) == [True, 'tf', 0.0, False, 2.5, True, True]
+    actions = {f'/bot/tb_planner/compute_path_{which}' for which in ('to_pose', 'through_poses')}
+    wait_for_actions(peer, actions)
+    heard = dict(peer.node.get_subscriber_names_and_types_by_node('tb_planner', '/bot'))
+    assert {'/bot/global_costmap/costmap', '/bot/tf'} <= heard.keys()
+    assert not {'/bot/goal_pose', '/bot/map'} & heard.keys()
+    said = dict(peer.node.get_publisher_names_and_types_by_node('tb_planner', '/bot'))
+    assert '/bot/tb_planner/plan' in said
+    assert not {'/bot/plan', '/bot/waypoint'} & said.keys()
+    end_as_ctrl_c_does(process, prefix)
+
+
+@needs_launch
+@needs_nav2
+def test_a_section_of_nav2s_own_file_wins_over_the_sidecars_and_an_argument_over_both(launch, peer, tmp_path):
+    file = tmp_path / 'nav2_params.yaml'
+    file.write_text(
+        'planner_server:\n  ros__parameters:\n    weight: 9.0\n'
+        'tb_planner:\n  ros__parameters:\n    weight: 3.0\n    path_tolerance_m: 0.25\n    max_planning_time_s: 4.0\n'
+    )
+    launch('nav2_sidecar.launch.py', f'params_file:={file}', 'weight:=4', 'autostart:=false')
+    names = ('weight', 'path_tolerance_m', 'max_planning_time_s', 'nav2', 'compute_path_to_pose_action')
+    expected = [4.0, 0.25, 4.0, True, 'tb_planner/compute_path_to_pose']
+    assert values(peer, 'tb_planner', *names) == expected
+    assert state(peer, 'tb_planner') == 'unconfigured'
+
+
+@needs_launch
+@needs_nav2
+def test_beside_nav2_a_lifecycle_manager_of_its_own_brings_the_planner_up(launch, peer, prefix):
+    program(prefix, 'nav2_lifecycle_manager', 'lifecycle_manager', LIFECYCLE_MANAGER)
+    process = launch('nav2_sidecar.launch.py', 'lifecycle_manager:=True', 'namespace:=bot')
+    assert values(peer, '/bot/tb_planner', 'autostart_node') == [False]
+    peer.wait_until(lambda: state(peer, '/bot/tb_planner') == 'active', 'active', limit_s=STARTS_S)
+    assert 'autostart True' in process.said
+    assert ('lifecycle_manager_tb_planner', '/bot') in peer.node.get_node_names_and_namespaces()
+    end_as_ctrl_c_does(process, prefix)
+
+
+@needs_launch
+def test_without_nav2s_lifecycle_manager_nothing_starts_and_it_is_named(launch, prefix):
+    process = launch('nav2_sidecar.launch.py', 'lifecycle_manager:=true')
+    assert process.wait(STARTS_S)
+    assert process.exit_code == 1
+    assert "package 'nav2_lifecycle_manager' not found" in process.said
+    assert running(prefix) == []
+
+
+@needs_launch
+@needs_nav2
+def test_in_place_of_planner_server_the_stock_names_are_the_planners_and_the_servers_move(launch, peer, prefix):
+    nav2_params = prefix / 'nav2_params.yaml'
+    nav2_params.write_text('tb_planner:\n  ros__parameters:\n    weight: 3.0\n')
+    program(prefix, 'nav2_planner', 'planner_server', PLANNER_SERVER)
+    (prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'nav2_bringup').touch()
+    folder = prefix / 'share' / 'nav2_bringup' / 'launch'
+    folder.mkdir(parents=True)
+    (folder / 'tb3_simulation_launch.py').write_text(BRINGUP.replace('{params_file}', str(nav2_params)))
+    process = launch('nav2_drop_in.launch.py', 'bringup:=tb3_simulation_launch.py')
+    assert state(peer, 'tb_planner') == 'active'
+    assert values(peer, 'tb_planner', 'weight', 'use_sim_time', 'planner_id') == [3.0, True, 'GridBased']
+    stock = {'/compute_path_to_pose', '/compute_path_through_poses'}
+    wait_for_actions(peer, stock | {f'/planner_server{name}' for name in stock})
+    assert actions_of(peer, 'planner_server') == {f'/planner_server{name}' for name in stock}
+    services = dict(peer.node.get_service_names_and_types())
+    assert {'/is_path_valid', '/planner_server/is_path_valid'} <= services.keys()
+    end_as_ctrl_c_does(process, prefix)
+
+
+@needs_launch
+def test_a_bringup_file_that_is_not_there_is_named_before_anything_starts(launch, prefix):
+    (prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'nav2_bringup').touch()
+    process = launch('nav2_drop_in.launch.py', 'bringup:=tb5_launch.py')
+    assert process.wait(STARTS_S)
+    assert process.exit_code == 1
+    assert 'nav2_bringup/launch/tb5_launch.py is not there' in process.said
+    assert running(prefix) == []
+
+
+def test_the_page_about_nav2_has_every_argument_of_its_launch_files_that_is_no_parameter():
+    section = NAV2_PAGE.partition('## Launch files')[2].partition('\n## ')[0]
+    told = {'nav2_sidecar.launch.py': set(), 'nav2_drop_in.launch.py': set()}
+    for names, files in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \| ([a-z_ ]+) \|', section, re.MULTILINE):
+        for file in told if files == 'both' else [f'nav2_{files.strip()}.launch.py']:
+            told[file].update(re.findall(r'\w+', names))
+    common = own_arguments(ROOT / 'tb_planner' / 'ros' / 'launch_nav2.py')
+    passed_on = {'use_sim_time', 'log_level'}  # planner.launch.py's, and by the same names Nav2's
+    for file in FOR_NAV2:
+        assert told[file.name] == common | own_arguments(file) | passed_on, file.name
+
+
+def own_arguments(file):
+    return set(re.findall(r"DeclareLaunchArgument\(\s*'(\w+)'", file.read_text()))
+
+
+@pytest.mark.parametrize('page', [README, NAV2_PAGE], ids=['README.md', 'nav2.md'])
+def test_every_argument_that_a_page_gives_to_a_launch_file_for_nav2_is_one(page):
+    commands = re.findall(r'^ *ros2 launch tb_planner (nav2_\w+\.launch\.py)(.*)', page, re.MULTILINE)
+    assert {name for name, _ in commands} == {file.name for file in FOR_NAV2}
+    common = own_arguments(ROOT / 'tb_planner' / 'ros' / 'launch_nav2.py')
+    of_the_planner = declared(ROOT / 'launch' / 'planner.launch.py').union(specs(PlannerParameters))
+    of_the_bringup = {'headless'}
+    for name, rest in commands:
+        given = set(re.findall(r'(\w+):=', rest)) - (of_the_bringup if 'bringup:=' in rest else set())
+        assert given <= own_arguments(ROOT / 'launch' / name) | common | of_the_planner, name

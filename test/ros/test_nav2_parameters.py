@@ -1,0 +1,85 @@
+"""The parameter files for Nav2, given to a real node on a costmap such as Nav2's: it serves the actions that the trees
+and Nav2's clients ask."""
+
+import importlib.util
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from nav_msgs.msg import OccupancyGrid
+from peer import LATCHED
+from rcl_interfaces.srv import GetParameters
+from rclpy.parameter import parameter_value_to_python
+from surroundings import RESOLUTION_M, map_message, open_terrain
+
+from tb_planner.distance import squared_distances
+from tb_planner.ros.processes import ros_arguments
+
+if not importlib.util.find_spec('nav2_msgs'):
+    pytest.skip('nav2_msgs is not installed', allow_module_level=True)
+
+from path_client import PathClient, points
+
+FOLDER = Path(__file__).resolve().parents[2] / 'config' / 'nav2'
+INSCRIBED, LETHAL = 99, 100
+
+
+def parameters(name):
+    return yaml.safe_load((FOLDER / name).read_text())['/**/tb_planner']['ros__parameters']
+
+
+def costmap(robot_cells=3, margin_cells=8):
+    """As inflation_layer makes them: around obstacles inscribed cells, then a margin that falls."""
+    obstacles = open_terrain() == LETHAL
+    away = np.sqrt(squared_distances(obstacles, margin_cells + 1))
+    cells = np.where(away <= margin_cells, 98 * np.exp(-0.5 * (away - robot_cells)), 0).astype(np.int8)
+    cells[away <= robot_cells] = INSCRIBED
+    cells[obstacles] = LETHAL
+    return cells
+
+
+@pytest.fixture
+def start(nodes, peer):
+    """The node as the launch files start it, but that the pose may come from a topic where there is no tf2_ros."""
+
+    def start_with(name):
+        chosen = {'autostart_node': True}
+        if not importlib.util.find_spec('tf2_ros'):
+            chosen['pose_source'] = 'topic'
+        remaps = {'map': 'global_costmap/costmap', 'map_updates': 'global_costmap/costmap_updates'}
+        arguments = ros_arguments(chosen, remaps=remaps, parameter_files=[FOLDER / name])
+        process = nodes.start_module('tb_planner.ros.planner_node', arguments)
+        peer.speaker('global_costmap/costmap', OccupancyGrid, LATCHED).publish(map_message(costmap()))
+        return process
+
+    return start_with
+
+
+@pytest.mark.parametrize('name', ['sidecar.yaml', 'drop_in.yaml'])
+def test_a_node_with_the_file_takes_every_value_and_plans_on_nav2s_costmap(start, peer, name):
+    process = start(name)
+    given = parameters(name)
+    client = PathClient(peer, given['compute_path_to_pose_action'].removesuffix('compute_path_to_pose'))
+    outcome, result = client.ask((8.0, 5.0), start=(2.0, 5.0), planner_id='GridBased').end()
+    assert (outcome, result.error_code) == ('succeeded', 0)
+    places = np.array(points(result.path))
+    x, y = np.floor(places / RESOLUTION_M).astype(int).T
+    assert costmap()[y, x].max() < INSCRIBED
+    assert places[-1].tolist() == [8.0, 5.0]
+    names = sorted(given.keys() - {'pose_source'})
+    answer = peer.call('tb_planner/get_parameters', GetParameters, GetParameters.Request(names=names))
+    assert [parameter_value_to_python(value) for value in answer.values] == [given[name] for name in names]
+    assert 'no parameter' not in process.said
+
+
+def test_the_servers_that_the_trees_ask_first_are_the_sidecars(start, peer):
+    start('sidecar.yaml')
+    client = PathClient(peer, 'tb_planner/')
+    asked = {'navigate_to_pose': client.ask, 'navigate_through_poses': client.ask_through}
+    for name, ask in asked.items():
+        tree = ElementTree.parse(FOLDER / f'{name}.xml')
+        first = next(node for node in tree.iter() if node.tag.startswith('ComputePath'))
+        assert first.get('server_name').startswith('tb_planner/')
+        assert ask((8.0, 5.0), start=(2.0, 5.0)).end()[0] == 'succeeded', name

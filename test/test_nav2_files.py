@@ -1,0 +1,185 @@
+"""The behaviour trees and parameter files for Nav2, against what Nav2's Jazzy release has: facts from its sources.
+
+That the node takes the parameters, and the launch files the rest, is tested in test/ros.
+"""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tb_planner.parameters import specs
+from tb_planner.ros.planner_parameters import PlannerParameters
+
+FOLDER = Path(__file__).parents[1] / 'config' / 'nav2'
+TREES = sorted(FOLDER.glob('*.xml'))
+PARAMETER_FILES = sorted(FOLDER.glob('*.yaml'))
+
+OF_ACTIONS = {'server_name', 'server_timeout'}
+OF_SERVICES = {'service_name', 'server_timeout'}
+OF_PLANNERS = {*OF_ACTIONS, 'start', 'planner_id', 'path', 'error_code_id'}
+PORTS = {
+    # of BehaviorTree.CPP
+    'Fallback': set(),
+    'ReactiveFallback': set(),
+    'ReactiveSequence': set(),
+    'Sequence': set(),
+    # of nav2_behavior_tree
+    'BackUp': {*OF_ACTIONS, 'backup_dist', 'backup_speed', 'time_allowance', 'error_code_id'},
+    'ClearEntireCostmap': OF_SERVICES,
+    'ComputePathThroughPoses': {*OF_PLANNERS, 'goals'},
+    'ComputePathToPose': {*OF_PLANNERS, 'goal', 'use_start'},
+    'ControllerSelector': {'topic_name', 'default_controller', 'selected_controller'},
+    'FollowPath': {
+        *OF_ACTIONS,
+        *('path', 'controller_id', 'goal_checker_id', 'progress_checker_id', 'error_code_id'),
+    },
+    'GoalUpdated': {'goal', 'goals'},
+    'PipelineSequence': set(),
+    'PlannerSelector': {'topic_name', 'default_planner', 'selected_planner'},
+    'RateController': {'hz'},
+    'RecoveryNode': {'number_of_retries'},
+    'RemovePassedGoals': {'input_goals', 'output_goals', 'radius', 'global_frame', 'robot_base_frame'},
+    'RoundRobin': set(),
+    'Spin': {*OF_ACTIONS, 'spin_dist', 'time_allowance', 'is_recovery', 'error_code_id'},
+    'Wait': {*OF_ACTIONS, 'wait_duration'},
+    'WouldAControllerRecoveryHelp': {'error_code', 'error_codes_to_check'},
+    'WouldAPlannerRecoveryHelp': {'error_code', 'error_codes_to_check'},
+}
+OUTPUTS = {'path', 'error_code_id', 'selected_planner', 'selected_controller', 'output_goals'}
+GIVEN = {'goal', 'goals'}  # by bt_navigator
+ERROR_CODES = {'compute_path_error_code', 'follow_path_error_code'}  # that bt_navigator reports, its error_code_names
+ERRORS = (
+    *('UNKNOWN', 'INVALID_PLANNER', 'TF_ERROR', 'START_OUTSIDE_MAP', 'GOAL_OUTSIDE_MAP'),
+    *('START_OCCUPIED', 'GOAL_OCCUPIED', 'TIMEOUT', 'NO_VALID_PATH', 'NO_VIAPOINTS_GIVEN'),
+)
+"""From 200 on, and from 300 on for paths through poses."""
+PLANNERS = {
+    'navigate_to_pose.xml': ('ComputePathToPose', 'compute_path_to_pose'),
+    'navigate_through_poses.xml': ('ComputePathThroughPoses', 'compute_path_through_poses'),
+}
+each_tree = pytest.mark.parametrize('file', TREES, ids=lambda file: file.name)
+each_parameter_file = pytest.mark.parametrize('file', PARAMETER_FILES, ids=lambda file: file.name)
+
+
+def nodes(file):
+    """All below the tree's root."""
+    (tree,) = ElementTree.parse(file).getroot().iter('BehaviorTree')
+    return [node for node in tree.iter() if node is not tree]
+
+
+def parameters(file):
+    ((name, section),) = yaml.safe_load(file.read_text()).items()
+    assert name == '/**/tb_planner'  # before an argument's /** and a user's own section, so that these win
+    return section['ros__parameters']
+
+
+def test_the_files_are_those_that_are_tested_here():
+    assert [file.name for file in TREES] == sorted(PLANNERS)
+    assert [file.name for file in PARAMETER_FILES] == ['drop_in.yaml', 'sidecar.yaml']
+
+
+@each_tree
+def test_a_tree_is_one_for_the_fourth_version_of_the_library(file):
+    root = ElementTree.parse(file).getroot()
+    assert (root.tag, root.get('BTCPP_format')) == ('root', '4')
+    assert [tree.get('ID') for tree in root] == [root.get('main_tree_to_execute')]
+    assert len(next(root.iter('BehaviorTree'))) == 1
+
+
+@each_tree
+def test_every_node_and_port_of_a_tree_is_one_that_jazzy_has(file):
+    for node in nodes(file):
+        assert node.tag in PORTS
+        assert set(node.attrib) - {'name'} <= PORTS[node.tag], node.tag
+
+
+@each_tree
+def test_what_a_tree_reads_from_its_blackboard_something_has_written(file):
+    ports = [item for node in nodes(file) for item in node.attrib.items() if item[1].startswith('{')]
+    written = {value for name, value in ports if name in OUTPUTS}
+    read = {value for name, value in ports if name not in OUTPUTS or name == 'path'}
+    assert read <= written | {f'{{{name}}}' for name in GIVEN}
+    assert {value.strip('{}') for name, value in ports if name == 'error_code'} == ERROR_CODES
+
+
+@each_tree
+def test_tb_planner_is_asked_first_and_planner_server_if_it_fails(file):
+    kind, action = PLANNERS[file.name]
+    (fallback,) = (node for node in nodes(file) if node.get('name') == 'Plan')
+    assert fallback.tag == 'Fallback'
+    assert [child.tag for child in fallback] == [kind, kind]
+    first, second = fallback
+    assert first.get('server_name') == parameters(FOLDER / 'sidecar.yaml')[f'{action}_action'] == f'tb_planner/{action}'
+    assert second.get('server_name') == action
+    assert second.get('planner_id') == '{fallback_planner}'
+    assert {child.get('path') for child in fallback} == {'{path}'}
+    assert all(int(child.get('server_timeout')) >= 20 for child in fallback)  # ms, the default
+    (selector,) = (node for node in nodes(file) if node.tag == 'PlannerSelector')
+    assert (selector.get('default_planner'), selector.get('selected_planner')) == ('GridBased', '{fallback_planner}')
+
+
+@each_tree
+def test_recoveries_are_those_of_nav2s_own_trees(file):
+    (recoveries,) = (node for node in nodes(file) if node.tag == 'RoundRobin')
+    assert [child.tag for child in recoveries] == ['Sequence', 'Spin', 'Wait', 'BackUp']
+    services = {node.get('service_name') for node in nodes(file) if node.tag == 'ClearEntireCostmap'}
+    assert services == {f'{which}_costmap/clear_entirely_{which}_costmap' for which in ('local', 'global')}
+    retries = {node.get('name'): node.get('number_of_retries') for node in nodes(file) if node.tag == 'RecoveryNode'}
+    assert retries == {'Navigate': '6', 'PlanOrClear': '1', 'FollowOrClear': '1'}
+
+
+@each_parameter_file
+def test_every_parameter_is_one_of_the_nodes_within_its_range(file):
+    known = specs(PlannerParameters)
+    values = parameters(file)
+    for name, value in values.items():
+        assert name in known
+        assert not known[name].refusal(value)
+    assert list(PlannerParameters(**values).problems()) == []
+
+
+@each_parameter_file
+def test_the_node_serves_nav2_on_its_costmap(file):
+    values = parameters(file)
+    expected = {'nav2': True, 'pose_source': 'tf', 'subscribe_goal_pose': False, 'lethal_threshold': 99}
+    assert expected.items() <= values.items()
+    assert values['robot_radius_m'] == values['inflation_radius_m'] == 0.0
+
+
+def test_the_two_files_differ_in_the_names_of_actions_only():
+    beside, instead = (parameters(FOLDER / name) for name in ('sidecar.yaml', 'drop_in.yaml'))
+    differing = {name for name in beside.keys() | instead.keys() if beside.get(name) != instead.get(name)}
+    assert differing == {'compute_path_to_pose_action', 'compute_path_through_poses_action', 'planner_id'}
+    defaults = PlannerParameters()
+    assert all(instead[name] == getattr(defaults, name) for name in differing)
+
+
+@each_tree
+def test_a_trees_comment_names_the_tree_that_it_is_made_for(file):
+    assert re.search(rf'{file.stem}_w_replanning_and_recovery', file.read_text())
+
+
+def test_the_page_gives_bt_navigator_trees_that_are_there():
+    page = (FOLDER.parents[1] / 'docs' / 'nav2.md').read_text()
+    (block,) = re.findall(r'```yaml\n(.*?)```', page, re.DOTALL)
+    given = yaml.safe_load(block)['bt_navigator']['ros__parameters']
+    assert given.pop('wait_for_service_timeout') > 1000  # ms, the default
+    share = '$(find-pkg-share tb_planner)/'  # Nav2's own launch files put in what it stands for
+    trees = {name: value.removeprefix(share) for name, value in given.items()}
+    assert trees == {
+        'default_nav_to_pose_bt_xml': 'config/nav2/navigate_to_pose.xml',
+        'default_nav_through_poses_bt_xml': 'config/nav2/navigate_through_poses.xml',
+    }
+    assert all((FOLDER.parents[1] / path).is_file() for path in trees.values())
+
+
+def test_the_page_has_every_error_code():
+    page = (FOLDER.parents[1] / 'docs' / 'nav2.md').read_text()
+    rows = re.findall(r'^\|(?: (\d+))? \| (\d+) \| ([A-Z_]+) \|', page, re.MULTILINE)
+    assert [name for _, _, name in rows] == ['NONE', *ERRORS]
+    for number, name in enumerate(ERRORS):
+        to_pose = '' if name == 'NO_VIAPOINTS_GIVEN' else str(200 + number)
+        assert (to_pose, str(300 + number), name) in rows
