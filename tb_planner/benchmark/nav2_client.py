@@ -1,0 +1,156 @@
+"""`python -m tb_planner.benchmark.nav2_client SCENE.json FIGURES.json`: asks for paths, with a stop-watch.
+
+It has a process of its own, so that what it measures is the planner and not the maps that somebody publishes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Time
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from tb_planner.benchmark.changing_rooms import corners
+from tb_planner.benchmark.playground import RESOLUTION_M
+from tb_planner.geometry import Geometry
+from tb_planner.navigator import Pose2
+from tb_planner.ros import signals
+from tb_planner.ros.conversions import pose_message
+
+START_LIMIT_S, ANSWER_LIMIT_S = 60.0, 10.0
+LEGS = 12
+"""Of a path that takes seconds to find: it is canceled before."""
+CANCEL_S = (0.1, 0.4)
+PAUSE_S = (0.0, 0.1)
+"""Between two requests, so that goals meet ticks at any moment."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is asked for, for how long."""
+
+    size: int
+    seconds: float
+    seed: int
+    cancels: bool
+    """Long paths, canceled while they are searched for; else one path, again and again."""
+
+
+class Client:
+    def __init__(self, node: Node, asking: Asking, told_to_end: threading.Event) -> None:
+        from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
+
+        self._asking = asking
+        self._told_to_end = told_to_end
+        self._random = random.Random(asking.seed)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(node)
+        geometry = Geometry(asking.size, asking.size, RESOLUTION_M)
+        self._places = [pose_message(Pose2(*geometry.centre_of(cell)), 'map', Time()) for cell in corners(asking.size)]
+        self._to_pose, self._through_poses = ComputePathToPose, ComputePathThroughPoses
+        self._clients = {
+            True: ActionClient(node, ComputePathThroughPoses, 'compute_path_through_poses'),
+            False: ActionClient(node, ComputePathToPose, 'compute_path_to_pose'),
+        }
+        self.acknowledged_ms: list[float] = []
+        self.answered_ms: list[float] = []
+        self.outcomes: Counter[str] = Counter()
+
+    def ask_for_long(self) -> None:
+        """Until it is told to stop."""
+        client = self._clients[self._asking.cancels]
+        self._wait(client.server_is_ready, START_LIMIT_S, 'no planner was there')
+        deadline = time.monotonic() + START_LIMIT_S
+        while not self._ask(client) and time.monotonic() < deadline:
+            self._pause(0.5)
+        self.acknowledged_ms.clear()
+        self.answered_ms.clear()
+        self.outcomes.clear()
+        deadline = time.monotonic() + self._asking.seconds
+        while time.monotonic() < deadline and not self._told_to_end.is_set():
+            self._ask(client)
+            self._pause(self._random.uniform(*PAUSE_S))
+
+    def _ask(self, client: ActionClient) -> bool:
+        """Whether the goal was accepted."""
+        sent_s = time.perf_counter()
+        answer = client.send_goal_async(self._goal())
+        answer.add_done_callback(lambda _: self.acknowledged_ms.append((time.perf_counter() - sent_s) * 1e3))
+        self._wait(answer.done, ANSWER_LIMIT_S, 'no answer to a goal')
+        handle = answer.result()
+        if not handle.accepted:
+            self.outcomes['rejected'] += 1
+            return False
+        result = handle.get_result_async()
+        if self._asking.cancels:
+            self._pause(self._random.uniform(*CANCEL_S))
+            handle.cancel_goal_async()
+        self._wait(result.done, ANSWER_LIMIT_S, 'no result')
+        self.answered_ms.append((time.perf_counter() - sent_s) * 1e3)
+        self.outcomes[_outcome(result.result())] += 1
+        return True
+
+    def _goal(self) -> Any:
+        if not self._asking.cancels:
+            return self._to_pose.Goal(goal=self._places[1])
+        first = self._random.randrange(4)  # else a search would go on from request to request
+        goals = [self._places[(first + i) % 4] for i in range(LEGS)]
+        return self._through_poses.Goal(goals=goals, start=self._places[first - 1], use_start=True)
+
+    def _wait(self, condition: Callable[[], object], limit_s: float, what: str) -> None:
+        deadline = time.monotonic() + limit_s
+        while not condition() and not self._told_to_end.is_set():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f'{what} within {limit_s:g} s')
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def _pause(self, time_s: float) -> None:
+        deadline = time.monotonic() + time_s
+        while (left_s := deadline - time.monotonic()) > 0:
+            self._executor.spin_once(timeout_sec=left_s)
+
+
+def _outcome(answer: Any) -> str:
+    if answer.status == GoalStatus.STATUS_SUCCEEDED:
+        return 'found'
+    return 'canceled' if answer.status == GoalStatus.STATUS_CANCELED else f'error {answer.result.error_code}'
+
+
+def main() -> int:
+    scene_path, figures_path = map(Path, sys.argv[1:3])
+    asking = Asking(**json.loads(scene_path.read_text()))
+    told_to_end = signals.init([])
+    node = rclpy.create_node('nav2_client')
+    try:
+        client = Client(node, asking, told_to_end)
+        client.ask_for_long()
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+    figures = {
+        'acknowledged_ms': client.acknowledged_ms,
+        'answered_ms': client.answered_ms,
+        'outcomes': client.outcomes,
+    }
+    figures_path.write_text(json.dumps(figures))
+    return 1 if told_to_end.is_set() else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
