@@ -379,7 +379,7 @@ def test_runs_that_did_not_arrive_do_not_count(tmp_path):
     lost = {**rows[0], 'problem': 1, 'status': 'NO_PATH', 'cost': 0.0}
     cell = next(iter(results_of(tmp_path, [rows[0], lost]).cells))
     assert (cell.problems, cell.arrived, cell.counted) == (2, 1, 1)
-    assert cell.sums['cost'] == rows[0]['cost']
+    assert cell.sum_of('cost') == rows[0]['cost']
 
 
 def test_on_changing_maps_a_problem_counts_if_all_rivals_arrived(tmp_path):
@@ -398,7 +398,7 @@ def test_a_cost_beyond_theorem_2_is_counted(tmp_path):
     allowed = 999 // 256 * math.sqrt(2) + 2 * 100
     for cost, beyond in ((allowed - 0.01, 0), (allowed + 0.01, 1)):
         cell = results_of(tmp_path, [{**rows[0], 'cost': cost}]).cells[0]
-        assert cell.sums['beyond_bound'] == beyond
+        assert cell.sum_of('beyond_bound') == beyond
 
 
 def test_half_a_row_and_compressed_rows_are_read(tmp_path):

@@ -7,6 +7,7 @@ from them.
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import io
 import json
@@ -17,6 +18,9 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 KEY = (
     *('experiment', 'part', 'set', 'map', 'generated', 'world', 'rate', 'corner_cutting'),
@@ -31,6 +35,11 @@ FIGURES = (
 MEASURES = (*FIGURES, 'suboptimality', 'expansions_a_move', 'beyond_bound')
 """What a cell has sums of. suboptimality: cost / optimal cost; beyond_bound: 1 for a run of TB-WA* that has cost more
 than Theorem 2 of the 2014 paper allows."""
+AT = {name: index for index, name in enumerate(MEASURES)}
+SETTING = ('rate', 'corner_cutting', 'series', 'algorithm', 'options', 'unit', 'x')
+"""The columns in which cells of one setting are alike, on whatever map."""
+FEWEST_MAPS = 3
+"""With fewer it says nothing to leave one out."""
 CELLS, SESSIONS = 'cells.csv.gz', 'sessions.jsonl'
 """The files that stand for all rows, and where these come from, beside a report."""
 
@@ -47,14 +56,16 @@ class Cell:
     problems: int = 0
     arrived: int = 0
     counted: int = 0
-    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(MEASURES, 0.0))
+    sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(MEASURES)))  # in the order of MEASURES
+
+    def sum_of(self, measure: str) -> float:
+        return float(self.sums[AT[measure]])
 
     def take_in(self, other: Cell) -> None:
         self.problems += other.problems
         self.arrived += other.arrived
         self.counted += other.counted
-        for name, value in other.sums.items():
-            self.sums[name] += value
+        self.sums += other.sums
 
 
 Renaming = Callable[[str], str | None]
@@ -79,24 +90,20 @@ class Curves:
                 continue
             for set_name in (cell.key['set'], None):
                 place = set_name, float(cell.key['rate']), series, float(cell.key['x'])
-                self._cells.setdefault(place, Cell({})).take_in(cell)
+                if place not in self._cells:
+                    self._cells[place] = Cell({})
+                self._cells[place].take_in(cell)
         if not self._cells:
             raise NotRun(f'{name} was not run')
-
-    @property
-    def sets(self) -> list[str]:
-        return list(dict.fromkeys(place[0] for place in self._cells if place[0]))
-
-    @property
-    def rates(self) -> list[float]:
-        return sorted({place[1] for place in self._cells})
-
-    @property
-    def series(self) -> list[str]:
-        return list(dict.fromkeys(place[2] for place in self._cells))
+        self.sets = list(dict.fromkeys(place[0] for place in self._cells if place[0]))
+        self.rates = sorted({place[1] for place in self._cells})
+        self.series = list(dict.fromkeys(place[2] for place in self._cells))
+        self._xs: dict[tuple[str | None, str], set[float]] = defaultdict(set)
+        for set_name, _, series, x in self._cells:
+            self._xs[set_name, series].add(x)
 
     def xs(self, series: str, set_name: str | None = None) -> list[float]:
-        return sorted({place[3] for place in self._cells if place[0] == set_name and place[2] == series})
+        return sorted(self._xs.get((set_name, series), ()))
 
     def cell(self, series: str, x: float, set_name: str | None = None, rate: float = 0.0) -> Cell:
         place = (set_name, rate, series, x)
@@ -107,7 +114,7 @@ class Curves:
 
     def mean(self, measure: str, series: str, x: float, set_name: str | None = None, rate: float = 0.0) -> float:
         cell = self.cell(series, x, set_name, rate)
-        return cell.sums[measure] / cell.counted
+        return cell.sum_of(measure) / cell.counted
 
     def over_x(self, measure: str, series: str, set_name: str | None = None, rate: float = 0.0) -> list[float]:
         return [self.mean(measure, series, x, set_name, rate) for x in self.xs(series, set_name)]
@@ -133,8 +140,28 @@ class Results:
             raise NotRun(f'{experiment}, {part}, was not run')
         return self._of_part[experiment, part]
 
+    @functools.cache  # noqa: B019 (results live as long as the report is made)
     def curves(self, experiment: str, part: str, rename: Renaming = as_it_is) -> Curves:
         return Curves(self.of_part(experiment, part), f'{experiment}, {part}', rename)
+
+    @functools.cached_property
+    def curves_without_a_map(self) -> dict[tuple[str, str], list[Curves]]:
+        """Experiment and part -> curves with one map left out, each in turn, where there are some maps."""
+        found = {}
+        for place, cells in self._of_part.items():
+            maps = dict.fromkeys(cell.key['map'] for cell in cells)
+            if len(maps) >= FEWEST_MAPS:
+                name = ', '.join(place)
+                found[place] = [Curves((one for one in cells if one.key['map'] != left), name) for left in maps]
+        return found
+
+    def problems(self, experiment: str, part: str) -> dict[str, tuple[int, int]]:
+        """Set of maps -> problems that the settings had, from those with the fewest to those with the most."""
+        counts: dict[str, dict[tuple[str, ...], int]] = {}
+        for cell in self._of_part.get((experiment, part), ()):
+            of_set = counts.setdefault(cell.key['set'], defaultdict(int))
+            of_set[tuple(cell.key[name] for name in SETTING)] += cell.counted
+        return {name: (min(of_set.values()), max(of_set.values())) for name, of_set in counts.items()}
 
 
 # ---------------------------------------------------------------------- reading
@@ -206,11 +233,9 @@ def _problems_that_somebody_gave_up(rows: list[list[str]], at: dict[str, int]) -
 
 def _add(cell: Cell, numbers: list[float]) -> None:
     row = dict(zip(FIGURES, numbers, strict=True))
-    for name, value in row.items():
-        cell.sums[name] += value
-    cell.sums['suboptimality'] += row['cost'] / row['optimal_cost'] if row['optimal_cost'] else 1.0
-    cell.sums['expansions_a_move'] += row['expansions'] / row['moves'] if row['moves'] else 0.0
-    cell.sums['beyond_bound'] += _is_beyond_bound(cell.key, row)
+    suboptimality = row['cost'] / row['optimal_cost'] if row['optimal_cost'] else 1.0
+    expansions_a_move = row['expansions'] / row['moves'] if row['moves'] else 0.0
+    cell.sums += [*numbers, suboptimality, expansions_a_move, _is_beyond_bound(cell.key, row)]
 
 
 def _is_beyond_bound(key: dict[str, str], row: dict[str, float]) -> bool:
@@ -232,7 +257,7 @@ def _read_cells(path: Path) -> Iterator[Cell]:
     with opened(path) as file:
         for row in csv.DictReader(file):
             problems, arrived, counted = (int(row[name]) for name in ('problems', 'arrived', 'counted'))
-            sums = {name: float(row[name]) for name in MEASURES}
+            sums = np.array([float(row[name]) for name in MEASURES])
             yield Cell({name: row[name] for name in KEY}, problems, arrived, counted, sums)
 
 
@@ -243,7 +268,7 @@ def write_cells(results: Results, folder: Path) -> None:
     writer = csv.writer(text)
     writer.writerow([*KEY, 'problems', 'arrived', 'counted', *MEASURES])
     for cell in results.cells:
-        sums = [f'{cell.sums[name]:.10g}' for name in MEASURES]
+        sums = [f'{value:.10g}' for value in cell.sums]
         writer.writerow([*cell.key.values(), cell.problems, cell.arrived, cell.counted, *sums])
     (folder / CELLS).write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
     lines = [json.dumps(without_folders(session)) for session in results.sessions]

@@ -76,16 +76,40 @@ class Variation:
 class Judged:
     claim: Claim
     finding: Finding
-    elsewhere: tuple[tuple[Variation, Finding], ...]
+    elsewhere: tuple[tuple[Variation, Finding], ...] = ()
+    problems: str = ''  # how many there were
+    turning: str = ''  # how often the verdict is another if one map is left out
 
 
 def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) -> Judged:
     """The claim in its own experiment, and in its variations."""
     if claim.judge is None:
-        return Judged(claim, Finding(Verdict.LEFT_OUT, claim.test), ())
+        return Judged(claim, Finding(Verdict.LEFT_OUT, claim.test))
     found = _look(claim.judge, results, Variation('', claim.experiment, claim.part))
     elsewhere = tuple((variation, _look(claim.judge, results, variation)) for variation in variations)
-    return Judged(claim, _decided_by_choice(found, elsewhere), elsewhere)
+    problems = counted(results.problems(claim.experiment, claim.part))
+    finding = _decided_by_choice(found, elsewhere)
+    return Judged(claim, finding, elsewhere, problems, _turning(claim, results, found.verdict))
+
+
+def counted(problems: dict[str, tuple[int, int]]) -> str:
+    """5,000 problems on BG, 300 to 400 on ROOMS"""
+    texts = [f'{between(counts, lambda count: f"{count:,.0f}")} on {name}' for name, counts in problems.items()]
+    return 'problems: ' + ', '.join(texts) if texts else ''
+
+
+def _turning(claim: Claim, results: Results, verdict: Verdict) -> str:
+    """A verdict that hangs on a single map is worth less."""
+    if claim.judge is None or verdict is Verdict.NOT_RUN:
+        return ''
+    with_one_left_out = results.curves_without_a_map.get((claim.experiment, claim.part), [])
+    others = 0
+    for curves in with_one_left_out:
+        try:
+            others += claim.judge(curves).verdict is not verdict
+        except NotRun:
+            continue
+    return f'another verdict if any one of {others} of the {len(with_one_left_out)} maps is left out' if others else ''
 
 
 def _look(judge_curves: Callable[[Curves], Finding], results: Results, variation: Variation) -> Finding:

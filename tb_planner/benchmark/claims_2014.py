@@ -368,8 +368,8 @@ def within_bound(curves: Curves) -> Finding:
     cases, beyond, runs = [], 0.0, 0
     for (name, k), series in itertools.product(places(curves), weighted(curves)):
         cell = curves.cell(series, k, name)
-        cases.append(case(name, k, cell.sums['beyond_bound'] == 0))
-        beyond, runs = beyond + cell.sums['beyond_bound'], runs + cell.counted
+        cases.append(case(name, k, cell.sum_of('beyond_bound') == 0))
+        beyond, runs = beyond + cell.sum_of('beyond_bound'), runs + cell.counted
     return judged(cases, f'{beyond:.0f} of {runs:,} runs cost more')
 
 

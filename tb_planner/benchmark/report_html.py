@@ -148,6 +148,8 @@ def claim_of(one: Judged, reason: str) -> str:
         parts.append(f'<p class="reason">{escape(claim.note)}</p>')
     if reason:
         parts.append(f'<p class="reason">{escape(reason)}</p>')
+    if one.problems and finding.verdict is not Verdict.NOT_RUN:
+        parts.append(f'<p class="faint">{escape(sentence("; ".join(filter(None, (one.problems, one.turning)))))}</p>')
     if differing := elsewhere(one):
         parts.append(f'<p class="faint">{escape(differing)}</p>')
     return f'<li id="{slug(claim.id)}"><div>{badge(finding.verdict)}</div><div>{"".join(parts)}</div></li>'

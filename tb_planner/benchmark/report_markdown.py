@@ -56,6 +56,8 @@ def claim_of(one: Judged, reason: str) -> str:
     measured = [plain(sentence(finding.figure))]
     if finding.condition:
         measured.insert(0, f'**Holds {plain(finding.condition)}.**')
+    if one.turning:
+        measured.append(plain(sentence(one.turning)))
     measured += [f'*{plain(text)}*' for text in (claim.note, reason) if text]
     return f'| {verdict} | {plain(claim.text)} | {plain(claim.place)} | {"<br>".join(measured)} |'
 
