@@ -5,11 +5,10 @@ ends both. A path without poses is INVALID_PATH. Feedback comes with every cycle
 """
 
 import math
-import threading
 
 import pytest
 from geometry_msgs.msg import PoseStamped
-from peer import Peer
+from peer import BackgroundPeer
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.task import Future
 
@@ -19,8 +18,8 @@ CYCLE_S = 0.05
 REACHED_M = 0.25
 
 
-class ControllerServer(Peer):
-    """Serves in a thread of its own from start() on. The robot is `pose`, which it moves."""
+class ControllerServer(BackgroundPeer):
+    """The robot is `pose`, which it moves."""
 
     def __init__(self, pose: PoseStamped, *, speed: float = 1.0, action: str = 'follow_path') -> None:
         super().__init__('controller_server')
@@ -52,17 +51,9 @@ class ControllerServer(Peer):
             cancel_callback=lambda _: CancelResponse.ACCEPT,
         )
         self._timer = self.node.create_timer(CYCLE_S, self._cycle)
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._ending = False
-
-    def start(self) -> 'ControllerServer':
-        self._thread.start()
-        return self
 
     def close(self) -> None:
-        self._ending = True
-        if self._thread.is_alive():
-            self._thread.join()
+        self._stop_serving()
         self._server.destroy()
         super().close()
 
@@ -72,10 +63,6 @@ class ControllerServer(Peer):
 
     def points(self, number: int = -1) -> list[tuple[float, float]]:
         return [(pose.pose.position.x, pose.pose.position.y) for pose in self.paths[number].poses]
-
-    def _serve(self) -> None:
-        while not self._ending:
-            self._executor.spin_once(timeout_sec=0.05)
 
     # -------------------------------------------------------------------------------------------------- the action
     def _take(self, goal) -> GoalResponse:

@@ -4,8 +4,9 @@ import time
 import uuid
 
 import pytest
-from peer import Peer
+from peer import BackgroundPeer
 from processes import LIMIT_S
+from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from surroundings import Surroundings
 
@@ -18,7 +19,7 @@ HEARTBEAT_PERIOD_S = 0.1
 class Sister:
     """The manager's side of a bond: bondcpp's state machine, with its time-outs."""
 
-    def __init__(self, peer: Peer, id_: str, heartbeat_timeout_s: float) -> None:
+    def __init__(self, node: Node, id_: str, heartbeat_timeout_s: float) -> None:
         self.state = WAITING_FOR_SISTER
         self.heard: list[Status] = []
         """What the other side has said."""
@@ -28,7 +29,7 @@ class Sister:
         self.instance_id = str(uuid.uuid4())
         self._heartbeat_timeout_s = heartbeat_timeout_s
         self._last_s = time.monotonic()
-        self._node = peer.node
+        self._node = node
         self._publisher = self._node.create_publisher(Status, 'bond', QoSProfile(depth=5))
         self._subscription = self._node.create_subscription(Status, 'bond', self._hear, QoSProfile(depth=100))
         self._timer = self._node.create_timer(HEARTBEAT_PERIOD_S, self._beat)
@@ -74,10 +75,13 @@ class Sister:
 
 
 class Manager:
-    """Brings a node up and down; without bonds where bond_timeout_s is 0, as Nav2's parameter bond_timeout."""
+    """Brings a node up and down; without bonds where bond_timeout_s is 0, as Nav2's parameter bond_timeout. Bonds are
+    kept by a node with a thread of its own."""
 
     def __init__(self, around: Surroundings, bond_timeout_s: float = 4.0) -> None:
         self._around = around
+        self._peer = BackgroundPeer('lifecycle_manager')
+        self._peer.start()
         self._bond_timeout_s = bond_timeout_s
         self.bond: Sister | None = None
 
@@ -88,9 +92,16 @@ class Manager:
     def activate(self) -> None:
         assert self._around.change_state('activate')
         if self._bond_timeout_s > 0:
-            self.bond = bond = Sister(self._around.peer, self._around.name, self._bond_timeout_s)
+            bond = self.make_bond()
             self._around.peer.wait_until(lambda: bond.state != WAITING_FOR_SISTER, 'the bond is formed', LIMIT_S)
             assert bond.state == ALIVE
+
+    def make_bond(self) -> Sister:
+        self.bond = Sister(self._peer.node, self._around.name, self._bond_timeout_s)
+        return self.bond
+
+    def close(self) -> None:
+        self._peer.close()
 
     def deactivate(self) -> Sister | None:
         """The bond, as it is after it."""

@@ -1,5 +1,6 @@
 """The test's own node: it hears topics, says things, calls services, and waits while it spins."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -93,3 +94,29 @@ class Peer:
         deadline = time.monotonic() + time_s
         while (left := deadline - time.monotonic()) > 0:
             self._executor.spin_once(timeout_sec=left)
+
+
+class BackgroundPeer(Peer):
+    """Hears and speaks in a thread of its own, from start() to close(), whatever the test does meanwhile."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._ending = False
+
+    def start(self) -> 'BackgroundPeer':
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        self._stop_serving()
+        super().close()
+
+    def _stop_serving(self) -> None:
+        self._ending = True
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _serve(self) -> None:
+        while not self._ending:
+            self._executor.spin_once(timeout_sec=0.05)

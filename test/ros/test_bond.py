@@ -4,17 +4,27 @@ import signal
 
 import numpy as np
 import pytest
-from lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Sister, Status
+from lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Status
 from processes import wait_until_said
 from surroundings import Surroundings, map_message
 
 SIDE = 1000
 
 
-def managed(nodes, peer, **parameters):
-    """A planner that waits for its lifecycle manager, and what is around it."""
-    planner = nodes.planner(autostart_node=False, nav2=True, **parameters)
-    return planner, Surroundings(peer)
+@pytest.fixture
+def managed(nodes, peer):
+    """Makes a planner that waits for its lifecycle manager, what is around it, and the manager."""
+    managers = []
+
+    def make(*, bond_timeout_s=4.0, **parameters):
+        planner = nodes.planner(autostart_node=False, nav2=True, **parameters)
+        around = Surroundings(peer)
+        managers.append(Manager(around, bond_timeout_s))
+        return planner, around, managers[0]
+
+    yield make
+    for manager in managers:
+        manager.close()
 
 
 def topics(peer):
@@ -26,9 +36,8 @@ def wait_for_heartbeats(peer, bond, count):
     peer.wait_until(lambda: len(bond.heard) >= goal, f'{count} heartbeats')
 
 
-def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_instance_id(nodes, peer):
-    _, around = managed(nodes, peer, bond_heartbeat_period=0.05)
-    manager = Manager(around)
+def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_instance_id(managed, peer):
+    _, _, manager = managed(bond_heartbeat_period=0.05)
     manager.start_up()
     instances = []
     for _ in range(3):
@@ -50,27 +59,24 @@ def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_in
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_planner_that_is_told_to_end_breaks_its_bond_at_once(nodes, peer, number):
-    planner, around = managed(nodes, peer)
-    manager = Manager(around)
+def test_a_planner_that_is_told_to_end_breaks_its_bond_at_once(managed, peer, number):
+    planner, _, manager = managed()
     manager.start_up()
     planner.send(number)
     peer.wait_until(lambda: manager.bond.state == DEAD, 'the bond is broken')
     assert not manager.bond.heard[-1].active  # it said so: the manager did not have to wait for its time-out
 
 
-def test_a_planner_that_is_killed_is_found_dead_by_its_silence(nodes, peer):
-    planner, around = managed(nodes, peer)
-    manager = Manager(around, bond_timeout_s=1.0)
+def test_a_planner_that_is_killed_is_found_dead_by_its_silence(managed, peer):
+    planner, _, manager = managed(bond_timeout_s=1.0)
     manager.start_up()
     planner.send(signal.SIGKILL)
     peer.wait_until(lambda: manager.bond.state == DEAD, 'the bond times out')
     assert all(status.active for status in manager.bond.heard)
 
 
-def test_a_manager_that_breaks_its_side_gets_an_answer_and_the_planner_goes_on(nodes, peer):
-    _, around = managed(nodes, peer)
-    manager = Manager(around)
+def test_a_manager_that_breaks_its_side_gets_an_answer_and_the_planner_goes_on(managed, peer):
+    _, around, manager = managed()
     manager.start_up()
     around.set_out()
     manager.bond.break_bond()
@@ -81,22 +87,20 @@ def test_a_manager_that_breaks_its_side_gets_an_answer_and_the_planner_goes_on(n
     assert around.state() == 'active'
 
 
-def test_a_manager_that_falls_silent_and_comes_again_finds_the_planner_alive(nodes, peer):
+def test_a_manager_that_falls_silent_and_comes_again_finds_the_planner_alive(managed, peer):
     """Nav2's servers do not die with their manager."""
-    _, around = managed(nodes, peer)
-    manager = Manager(around)
+    _, around, manager = managed()
     manager.start_up()
     manager.bond.fall_silent()
     around.set_out()
     around.wait_for_waypoints(40)
-    again = Sister(peer, 'tb_planner', 4.0)
+    again = manager.make_bond()
     wait_for_heartbeats(peer, again, 5)
     assert again.state == ALIVE
 
 
-def test_other_bonds_on_the_topic_and_words_of_earlier_ones_do_not_count(nodes, peer):
-    _, around = managed(nodes, peer)
-    manager = Manager(around)
+def test_other_bonds_on_the_topic_and_words_of_earlier_ones_do_not_count(managed, peer):
+    _, _, manager = managed()
     manager.start_up()
     own = manager.bond.heard[-1].instance_id
     manager.bond.fall_silent()  # it would heed them
@@ -108,9 +112,8 @@ def test_other_bonds_on_the_topic_and_words_of_earlier_ones_do_not_count(nodes, 
     assert all(status.active for status in heard[-5:])
 
 
-def test_without_a_heartbeat_period_there_is_no_bond_topic_and_the_manager_needs_none(nodes, peer):
-    _, around = managed(nodes, peer, bond_heartbeat_period=0.0)
-    manager = Manager(around, bond_timeout_s=0.0)
+def test_without_a_heartbeat_period_there_is_no_bond_topic_and_the_manager_needs_none(managed, peer):
+    _, around, manager = managed(bond_heartbeat_period=0.0, bond_timeout_s=0.0)
     manager.start_up()
     around.set_out()
     assert '/bond' not in topics(peer)
@@ -125,10 +128,10 @@ def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
     assert '/bond' not in topics(peer)
 
 
-def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(nodes, peer):
-    planner, around = managed(nodes, peer)
+def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(managed, peer):
+    planner, around, manager = managed(bond_timeout_s=0.0)
     heard = peer.hear('bond', Status)
-    Manager(around, bond_timeout_s=0.0).start_up()
+    manager.start_up()
     around.set_out()
     wait_until_said(planner, 'no lifecycle manager has made a bond within 10 s')
     peer.spin(3 * HEARTBEAT_PERIOD_S)
@@ -140,10 +143,9 @@ def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(node
 
 
 @pytest.mark.slow
-def test_a_bond_is_kept_for_a_minute_under_load(nodes, peer):
-    """Ticks at 20 Hz, and ten whole maps of a million cells a second that are never the same."""
-    _, around = managed(nodes, peer, tick_frequency=20.0)
-    manager = Manager(around)
+def test_a_bond_is_kept_for_a_minute_under_load(managed, peer):
+    """Ticks at 20 Hz, and five whole maps of a million cells a second that are never the same."""
+    _, around, manager = managed(tick_frequency=20.0)
     manager.start_up()
     random, cells = np.random.default_rng(1), np.zeros((SIDE, SIDE), np.int8)
 
@@ -152,7 +154,7 @@ def test_a_bond_is_kept_for_a_minute_under_load(nodes, peer):
         cells[rows, columns] ^= 100
         around.maps.publish(map_message(cells, resolution=0.05))
 
-    load = peer.node.create_timer(0.1, say_map)
+    load = peer.node.create_timer(0.2, say_map)
     around.pose.pose.position.x = around.pose.pose.position.y = 0.2
     around.say_goal(49.8, 49.8)
     for _ in range(60):
