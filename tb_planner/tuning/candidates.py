@@ -34,11 +34,15 @@ class Candidate:
 
 
 def candidates(world: str) -> tuple[Candidate, ...]:
-    """Where the map stays as it is nothing restarts a search, and algorithms that differ in restarts alone are one."""
-    rules = ('',) if world == 'static' else ('', 'path_cost_increased', 'eager')
+    """Where the map stays as it is nothing restarts a search, and algorithms that differ in restarts alone are one.
+    Where it becomes known on the way almost all costs that change rise: lazy and path_cost_increased are alike, and to
+    start over with every step, as eager does, takes for ever."""
+    rules = ('', 'path_cost_increased', 'eager') if world == 'changing' else ('',)
     weighted = [Candidate('tb_wa_star', weight, rule) for weight in WEIGHTS for rule in rules]
     if world == 'static':
         return Candidate('tba_star'), *weighted, Candidate('tb_gbfs')
+    if world == 'unknown':
+        return Candidate('tba_star'), Candidate('tbaa_star'), *weighted, Candidate('tb_gbfs')
     # rtba_star is tba_star with path_cost_increased; greedy search is never restarted by costs that fall
     shortest = Candidate('tba_star'), Candidate('tba_star', restart='eager'), Candidate('rtba_star')
     greedy = Candidate('tb_gbfs'), Candidate('tb_gbfs', restart='eager')

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tb_planner import picture
+from tb_planner.bags import is_bag, open_bag
+from tb_planner.bags.options import add_topic_options, topics_of
 from tb_planner.maps import Map, read_map
 from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.tuning.bag_problems import bag_problems, grounds_of
 from tb_planner.tuning.budget import SEARCH_SHARE, Budget, measured_expansion_s
 from tb_planner.tuning.comparison import Rival, compare, comparison_text, k_of
 from tb_planner.tuning.ground import Ground, Problem, draw_problems
@@ -43,7 +46,12 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(command=tune)
-    parser.add_argument('map', metavar='MAP', type=Path, help="MovingAI's .map, or map_server's .yaml with its image")
+    parser.add_argument(
+        'map',
+        metavar='MAP|BAG',
+        type=Path,
+        help="MovingAI's .map, or map_server's .yaml with its image; or a ROS 2 bag, whose goals are taken",
+    )
     budget = parser.add_argument_group('budget')
     budget.add_argument('--tick-hz', metavar='HZ', type=float, help='ticks a second, default: as in --params, or 20')
     budget.add_argument('--cpu', metavar='PART', type=float, default=0.2, help='of a core, for searching; default: 0.2')
@@ -53,6 +61,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         '-o', '--output', metavar='FILE', type=Path, default=Path('planner.yaml'), help='default: planner.yaml'
     )
+    add_topic_options(parser)
     parser.add_argument('--png', metavar='FILE', type=Path, help='the plot, default: as -o, with .png')
 
 
@@ -110,9 +119,21 @@ def make_plan(options: argparse.Namespace, parameters: PlannerParameters) -> Pla
 
 def read_problems(options: argparse.Namespace, parameters: PlannerParameters) -> tuple[list[Problem], list[Problem]]:
     """Problems to choose by, and others."""
+    if is_bag(options.map):
+        return problems_of_bag(options, parameters)
     ground = ground_of(read_map(options.map), parameters)
     problems = draw_problems(ground, 2 * options.problems, options.seed)
     return problems[::2], problems[1::2]
+
+
+def problems_of_bag(options: argparse.Namespace, parameters: PlannerParameters) -> tuple[list[Problem], list[Problem]]:
+    """The bag's goals to choose by, on a map that stays as it is each once; others are drawn on its last map."""
+    with open_bag(options.map, topics_of(options), options.base_frame) as bag:
+        given = bag.goals()
+    grounds = grounds_of(options.map, given, parameters)
+    count = len(given) if options.world == 'static' else options.problems
+    seen = bag_problems(options.map, given, grounds, parameters, count)
+    return seen, draw_problems(grounds[-1], options.problems, options.seed)
 
 
 def ground_of(map_: Map, parameters: PlannerParameters) -> Ground:
