@@ -161,7 +161,12 @@ setup(
     maintainer_email='maintainers@tb-planner.dev',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
-    package_data={NAME: ['*.pxd'], f'{NAME}.baselines': ['*.pxd'], f'{NAME}.ros': ['*.xml']},
+    package_data={
+        NAME: ['*.pxd'],
+        f'{NAME}.baselines': ['*.pxd'],
+        f'{NAME}.ros': ['*.xml'],
+        f'{NAME}.view': ['*.css', '*.html', '*.js'],
+    },
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),

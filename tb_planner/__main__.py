@@ -24,6 +24,7 @@ from tb_planner.maps import Map, read_map
 from tb_planner.planner import Plan, Status, TimeBoundedPlanner, find_path
 from tb_planner.run import Run, move_to_goal
 from tb_planner.tuning import command as tuning
+from tb_planner.view import command as view
 from tb_planner.world import Static
 
 ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -79,6 +80,7 @@ def make_parser() -> Parser:
     solve_parser.set_defaults(command=solve)
     add_solve_options(solve_parser)
     tuning.add_parser(commands)
+    view.add_parser(commands)
     return parser
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,8 +34,8 @@ MOST_WAITING = 64 * 2**20
 """Bytes of frames that wait to be written. A disk that is too slow for more costs frames, not memory."""
 FRAME_BYTES = 500
 """Of a frame with nothing new in it, about."""
-AROUND = 64
-"""Cells around a change in which obstacles are looked for anew: those in margins of others change no cost."""
+TILE = 64
+"""Where one of so many by so many cells changes, all are looked at: an obstacle in another's margin changes no cost."""
 IN_VIEW = 256
 """Cells around the robot in which, once a chunk, it is looked for what has become known and has changed no cost."""
 STOP_S = 10.0
@@ -147,9 +147,12 @@ class RecordWriter:
         return True
 
     def close(self) -> None:
+        """Writes what waits; error says it if that has not come to an end."""
         self._closing.set()
         self._thread.join(STOP_S)
-        if self._file is not None:
+        if self._thread.is_alive():
+            self.error = f'the last frames are not written after {STOP_S:g} s'
+        elif self._file is not None:
             self._file.close()
 
     def _run(self) -> None:
@@ -205,7 +208,7 @@ class Encoder:
         for frame in frames:
             changes = b'' if frame.news is None else self._map(frame.news, events, maps)
             if frame is frames[-1] and not changes and frame.pose is not None:
-                changes = self._changes_in(self._near(frame.pose))
+                changes = self._changes_in([self._near(frame.pose)])
             self._rare(frame, events)
             flags = self._flags(frame)
             if flags & NEW_SEARCH and frame.expanded is not None:
@@ -257,9 +260,14 @@ class Encoder:
             return b''
         self._marks = news.obstacles, news.unknown
         self._terrain.reshape(-1)[news.states] = news.terrain
-        rows, columns = np.divmod(news.states, self._width)
-        box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
-        return self._changes_in(box.grown(AROUND, self._box))
+        return self._changes_in(self._tiles(news.states))
+
+    def _tiles(self, states: NDArray[np.int32]) -> list[Box]:
+        """Those that hold one of these states."""
+        rows, columns = np.divmod(states, self._width)
+        across = self._width // TILE + 1
+        tiles = [divmod(int(tile), across) for tile in np.unique(rows // TILE * across + columns // TILE)]
+        return [Box(x * TILE, y * TILE, (x + 1) * TILE, (y + 1) * TILE).overlap(self._box) for y, x in tiles]
 
     def _begin_map(self, news: MapNews) -> None:
         self._geometry, self._width = news.geometry, news.grid.width
@@ -272,11 +280,17 @@ class Encoder:
         cell = Box(math.floor(x), math.floor(y), math.floor(x) + 1, math.floor(y) + 1)
         return cell.grown(IN_VIEW, self._box)
 
-    def _changes_in(self, box: Box) -> bytes:
-        old, new = self._classes[box.slices], self._classes_in(box)
-        rows, columns = np.nonzero(old != new)
-        old[...] = new
-        return _class_runs((rows + box.y0) * self._width + columns + box.x0, new[rows, columns])
+    def _changes_in(self, boxes: Iterable[Box]) -> bytes:
+        states, classes = [np.empty(0, np.int64)], [np.empty(0, np.uint8)]
+        for box in boxes:
+            old, new = self._classes[box.slices], self._classes_in(box)
+            rows, columns = np.nonzero(old != new)
+            states.append((rows + box.y0) * self._width + columns + box.x0)
+            classes.append(new[rows, columns])
+            old[...] = new
+        changed = np.concatenate(states)
+        order = np.argsort(changed)
+        return _class_runs(changed[order], np.concatenate(classes)[order])
 
     def _classes_in(self, box: Box) -> NDArray[np.uint8]:
         obstacles, unknown = (None if marked is None else marked(box) for marked in self._marks)

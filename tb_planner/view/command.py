@@ -1,0 +1,47 @@
+"""python -m tb_planner view RUN: the record of a run as a page for the browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tb_planner.recording import read_record
+from tb_planner.view.page import make_page
+
+DONE = 0
+EXAMPLES = """examples:
+  python -m tb_planner view demo.tbrun
+  python -m tb_planner view demo.tbrun -o demo.html --title 'The office, before the doors were moved'
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        'view',
+        help='show the record of a run in a browser',
+        description='Writes one HTML file that replays the record of a run: all is in it, it needs no network.',
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=view)
+    parser.add_argument('run', metavar='RUN', type=Path, help='what a node, a demo or a Recorder has recorded')
+    parser.add_argument('-o', '--output', metavar='FILE', type=Path, help="default: RUN's name with .html")
+    parser.add_argument('--title', help="default: the record's own, or its name")
+
+
+def view(options: argparse.Namespace) -> int:
+    """Reads the record to see whether it can be shown, and writes the page."""
+    output: Path = options.output or options.run.with_suffix('.html')
+    if output == options.run:
+        raise ValueError(f'{output} is the record itself; give the page another name with -o')
+    try:
+        record = read_record(options.run)
+        title = options.title or record.head.get('title') or options.run.stem
+        output.write_text(make_page(options.run.read_bytes(), title), encoding='utf-8')
+    except OSError as error:
+        raise ValueError(f'{error.filename}: {error.strerror}') from error
+    seconds = record.columns['time_us'].sum() / 1e6 if record.ticks else 0.0
+    size = output.stat().st_size / 1e6
+    print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts)} restarts, {size:.1f} MB')
+    return DONE

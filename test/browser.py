@@ -1,0 +1,230 @@
+"""A real browser for tests: Chromium without a window, driven through a pair of pipes by its DevTools protocol."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+NAMES = ('chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable')
+OPTIONS = (
+    '--headless=new',
+    '--remote-debugging-pipe',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--disable-dev-shm-usage',
+    '--no-first-run',
+    '--hide-scrollbars',
+    '--force-color-profile=srgb',
+    '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+)
+LIMIT_S = 60.0
+
+
+def find_chromium() -> str | None:
+    return os.environ.get('TB_PLANNER_CHROMIUM') or next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def chromium_or_skip() -> str:
+    path = find_chromium()
+    if path is None:
+        pytest.skip('no Chromium: sudo apt install chromium (or set TB_PLANNER_CHROMIUM to a browser of its kind)')
+    return path
+
+
+class BrowserError(RuntimeError):
+    """The browser has said no, or nothing."""
+
+
+class Browser:
+    """To be closed; pages are tabs."""
+
+    def __init__(self, executable: str) -> None:
+        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        to_browser, self._out = os.pipe()
+        self._in, from_browser = os.pipe()
+        keep_apart = [os.dup2(fd, high) for fd, high in ((to_browser, 103), (from_browser, 104))]
+        command = f'exec 3<&{keep_apart[0]} 4>&{keep_apart[1]}; exec "$@"'
+        self._process = subprocess.Popen(
+            [
+                'bash',
+                '-c',
+                command,
+                'bash',
+                executable,
+                *OPTIONS,
+                f'--user-data-dir={self._folder.name}',
+                'about:blank',
+            ],
+            pass_fds=keep_apart,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for fd in (to_browser, from_browser, *keep_apart):
+            os.close(fd)
+        self._buffer = b''
+        self._number = 0
+        self._answers: dict[int, dict] = {}
+        self.events: list[dict] = []
+
+    def close(self) -> None:
+        try:
+            self.call('Browser.close')
+            self._process.wait(10)
+        except (BrowserError, OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
+        for fd in (self._in, self._out):
+            os.close(fd)
+        self._folder.cleanup()
+
+    def call(self, method: str, session: str | None = None, **parameters: object) -> dict:
+        self._number += 1
+        number = self._number
+        message = {'id': number, 'method': method, 'params': parameters}
+        if session:
+            message['sessionId'] = session
+        os.write(self._out, json.dumps(message).encode() + b'\0')
+        deadline = time.monotonic() + LIMIT_S
+        while number not in self._answers:
+            self.listen(deadline - time.monotonic())
+        answer = self._answers.pop(number)
+        if 'error' in answer:
+            raise BrowserError(f'{method}: {answer["error"]}')
+        return answer['result']
+
+    def listen(self, limit_s: float) -> None:
+        """Takes in what the browser says next."""
+        ready, _, _ = select.select([self._in], [], [], max(limit_s, 0))
+        data = os.read(self._in, 1 << 20) if ready else b''
+        if not data:
+            raise BrowserError('the browser says nothing any more')
+        *messages, self._buffer = (self._buffer + data).split(b'\0')
+        for text in messages:
+            message = json.loads(text)
+            if 'id' in message:
+                self._answers[message['id']] = message
+            else:
+                self.events.append(message)
+
+    def open(self, url: str, *, width: int = 1280, height: int = 800, scale: float = 1, dark: bool = False) -> Page:
+        target = self.call('Target.createTarget', url='about:blank')['targetId']
+        session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+        page = Page(self, session, target)
+        for domain in ('Page', 'Runtime', 'Log', 'Network'):
+            page.call(f'{domain}.enable')
+        page.call('Network.emulateNetworkConditions', offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+        page.resize(width, height, scale)
+        page.prefer_dark(dark)
+        page.call('Page.navigate', url=url)
+        return page
+
+
+class Page:
+    """A tab."""
+
+    def __init__(self, browser: Browser, session: str, target: str) -> None:
+        self._browser = browser
+        self._session = session
+        self._target = target
+
+    def close(self) -> None:
+        self._browser.call('Target.closeTarget', targetId=self._target)
+
+    def call(self, method: str, **parameters: object) -> dict:
+        return self._browser.call(method, self._session, **parameters)
+
+    def resize(self, width: int, height: int, scale: float = 1) -> None:
+        self.call(
+            'Emulation.setDeviceMetricsOverride',
+            width=width,
+            height=height,
+            deviceScaleFactor=scale,
+            mobile=width < 600,
+        )
+
+    def prefer_dark(self, dark: bool) -> None:
+        scheme = {'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}
+        self.call('Emulation.setEmulatedMedia', features=[scheme])
+
+    def run(self, script: str) -> object:
+        """The value of an expression, which may be a promise."""
+        result = self.call('Runtime.evaluate', expression=script, returnByValue=True, awaitPromise=True)
+        if 'exceptionDetails' in result:
+            details = result['exceptionDetails']
+            raise BrowserError(details.get('exception', {}).get('description') or details['text'])
+        return result['result'].get('value')
+
+    def wait_for(self, condition: str, limit_s: float = LIMIT_S) -> None:
+        deadline = time.monotonic() + limit_s
+        while not self.run(condition):
+            if time.monotonic() > deadline:
+                raise BrowserError(f'not so after {limit_s:g} s: {condition}')
+            time.sleep(0.02)
+
+    def box_of(self, name: str) -> tuple[float, float, float, float]:
+        """Left, top, width and height of the element with this id."""
+        box = self.run(
+            f'(() => {{ const r = document.getElementById("{name}").getBoundingClientRect();'
+            'return [r.x, r.y, r.width, r.height]; })()'
+        )
+        return tuple(box)
+
+    def press(self, key: str, *, shift: bool = False) -> None:
+        text = {'text': key} if len(key) == 1 else {}
+        for kind in ('keyDown', 'keyUp'):
+            self.call('Input.dispatchKeyEvent', type=kind, key=key, modifiers=8 if shift else 0, **text)
+
+    def mouse(self, kind: str, x: float, y: float, **more: object) -> None:
+        self.call('Input.dispatchMouseEvent', type=kind, x=x, y=y, **more)
+
+    def drag(self, start: tuple[float, float], end: tuple[float, float], steps: int = 5) -> None:
+        self.mouse('mousePressed', *start, button='left', buttons=1, clickCount=1)
+        for i in range(1, steps + 1):
+            share = i / steps
+            x, y = (a + share * (b - a) for a, b in zip(start, end, strict=True))
+            self.mouse('mouseMoved', x, y, button='left', buttons=1)
+        self.mouse('mouseReleased', *end, button='left', clickCount=1)
+
+    def screenshot(self, path: Path | None = None) -> bytes:
+        data = base64.b64decode(self.call('Page.captureScreenshot', format='png')['data'])
+        if path is not None:
+            path.write_bytes(data)
+        return data
+
+    def complaints(self) -> list[str]:
+        """Errors and warnings on the console, exceptions, and what was asked of the network."""
+        found = []
+        for event in self._browser.events:
+            if event.get('sessionId') != self._session:
+                continue
+            method, about = event['method'], event['params']
+            if method == 'Runtime.exceptionThrown':
+                found.append(str(about['exceptionDetails'].get('exception', about['exceptionDetails'])))
+            elif method == 'Runtime.consoleAPICalled' and about['type'] in ('error', 'warning', 'assert'):
+                found.append(f'{about["type"]}: {about["args"]}')
+            elif method == 'Log.entryAdded' and about['entry']['level'] in ('error', 'warning'):
+                found.append(about['entry']['text'])
+        return found
+
+    def requests(self) -> list[str]:
+        """Addresses that were asked for, but for what is in the page itself."""
+        return [
+            event['params']['request']['url']
+            for event in self._browser.events
+            if event.get('sessionId') == self._session
+            and event['method'] == 'Network.requestWillBeSent'
+            and not event['params']['request']['url'].startswith(('data:', 'blob:'))
+        ]

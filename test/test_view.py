@@ -1,0 +1,425 @@
+"""The replay page in a real browser: it shows what the record holds, from disk, with no network and no complaint."""
+
+import base64
+import html
+import io
+import math
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from browser import Browser, chromium_or_skip
+from PIL import Image
+
+from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
+from tb_planner.recording import About, RecordedWalk, Replay, read_record
+from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED
+from tb_planner.view import make_page
+from tb_planner.view.page import SCRIPTS
+
+LOADED = 'window.tbPlanner && tbPlanner.record.ticks > 0 && tbPlanner.isSettled && !tbPlanner.scouting'
+SETTLED = 'tbPlanner.isSettled && tbPlanner.replay.tick === tbPlanner.target'
+
+
+def rooms(seed, height=36, width=54):
+    blocked = np.random.default_rng(seed).random((height, width)) < 0.25
+    blocked[:3, :3] = blocked[-3:, -3:] = False
+    return blocked
+
+
+def make_record(path, world='changing', k=4, **options):
+    blocked = rooms(3)
+    grid = Grid(blocked, **options)
+    worlds = {
+        'static': lambda: Static(Grid(blocked, **options)),
+        'changing': lambda: Changing(Grid(blocked, **options), 8, every=5, seed=4),
+        'unknown': lambda: Unknown(Grid(blocked, **options), 2),
+    }
+    where = worlds[world]()
+    if isinstance(where, Unknown):
+        grid = where.initial_grid()
+    planner = TimeBoundedPlanner(grid, (1, 1), (52, 34), tb_wa_star(1.5), k=k)
+    about = About('Rooms & <walls>', 'TB-WA*', period_s=0.05, budget_s=0.0002, y_up=False)
+    walk = RecordedWalk(path, planner, where, about)
+    move_to_goal(planner, walk)
+    walk.close()
+    return read_record(path)
+
+
+@pytest.fixture(scope='module')
+def browser():
+    browser = Browser(chromium_or_skip())
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope='module')
+def example(tmp_path_factory):
+    """A record and its page."""
+    folder = tmp_path_factory.mktemp('view')
+    record = make_record(folder / 'run.tbrun')
+    page = folder / 'run.html'
+    page.write_text(make_page((folder / 'run.tbrun').read_bytes(), 'Rooms'), encoding='utf-8')
+    return record, page
+
+
+@pytest.fixture
+def shown(browser, example):
+    """The page of the example, and its record; whatever a test does with it, there is no complaint."""
+    record, path = example
+    page = browser.open(path.as_uri())
+    page.wait_for(LOADED)
+    yield page, record
+    assert page.complaints() == []
+    assert page.requests() == [path.as_uri()]
+    page.close()
+
+
+def go_to(page, tick):
+    page.run(f'tbPlanner.goTo({tick})')
+    page.wait_for(SETTLED)
+    assert page.run('tbPlanner.replay.tick') == tick
+
+
+def cells_of(page, name):
+    """An array of the page's replay: cells or search."""
+    encoded = page.run(
+        f'(() => {{ const r = tbPlanner.replay; const a = r.{name}.subarray(0, r.width * r.height);'
+        'let s = ""; for (const v of a) s += String.fromCharCode(v); return btoa(s); })()'
+    )
+    shape = page.run('[tbPlanner.replay.height, tbPlanner.replay.width]')
+    return np.frombuffer(base64.b64decode(encoded), np.uint8).reshape(shape)
+
+
+def as_shown(replay):
+    return np.where(replay.expanded, 2, np.where(replay.open, 1, 0))
+
+
+def assert_same(page, replay):
+    assert np.array_equal(cells_of(page, 'cells'), replay.classes)
+    assert np.array_equal(cells_of(page, 'search'), as_shown(replay)), replay.tick
+
+
+# -------------------------------------------------------------------------------------------------- without a browser
+def test_the_page_has_all_in_it(example):
+    text = example[1].read_text(encoding='utf-8')
+    assert not re.search(r'(src|href)="(?!data:)', text)
+    assert not re.search(r'https?://|@import|url\(', text)
+    assert '{{' not in text
+    record = re.search(r'id="record"[^>]*>([^<]*)<', text).group(1)
+    assert base64.b64decode(record).startswith(MAGIC)
+
+
+def test_a_title_cannot_break_the_page():
+    text = make_page(MAGIC, '</title><script>alert(1)</script> {{record}}')
+    assert '<script>alert' not in text
+    assert html.escape('</title><script>') in text
+
+
+def test_scripts_know_the_numbers_of_the_format():
+    from tb_planner.recording import format as here
+    from tb_planner.view.page import _read
+
+    text = ''.join(_read(name) for name in SCRIPTS)
+    for name in ('NEW_SEARCH', 'NEW_ROUTE', 'HAS_POSE', 'HAS_WAYPOINT', 'DEAREST', 'UNKNOWN', 'UNKNOWN_BLOCKED'):
+        assert re.search(rf'\b{name} = {getattr(here, name)}\b', text), name
+    for name in ('KEPT_CLEAR', 'OBSTACLE'):
+        assert re.search(rf'\b{name} = {getattr(here, name)}\b', text), name
+    magic = ', '.join(f'0x{byte:02x}' for byte in MAGIC)
+    assert magic in text
+
+
+def run_view(*arguments):
+    command = [sys.executable, '-m', 'tb_planner', 'view', *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_command_writes_the_page(example, tmp_path):
+    done = run_view(example[1].with_suffix('.tbrun'), '-o', tmp_path / 'shown.html')
+    assert done.returncode == 0, done.stderr
+    assert 'shown.html' in done.stdout
+    assert '>Rooms &amp; &lt;walls&gt;</title>' in (tmp_path / 'shown.html').read_text(encoding='utf-8')
+
+
+def test_the_command_writes_beside_the_record_where_nothing_is_said(tmp_path):
+    make_record(tmp_path / 'walk.tbrun', 'static', 300)
+    assert run_view(tmp_path / 'walk.tbrun').returncode == 0
+    assert (tmp_path / 'walk.html').stat().st_size > 10_000
+
+
+def test_the_command_refuses_what_it_cannot_show(tmp_path):
+    for name, data, why in (
+        ('none', None, 'No such file'),
+        ('empty', b'', 'begins with'),
+        ('picture', b'\x89PNG\r\n', 'begins with'),
+        ('no_ticks', MAGIC, 'no beginning'),
+    ):
+        if data is not None:
+            (tmp_path / name).write_bytes(data)
+        done = run_view(tmp_path / name)
+        assert done.returncode == 2
+        assert why in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert not (tmp_path / f'{name}.html').exists()
+    (tmp_path / 'run.html').write_bytes(MAGIC)
+    done = run_view(tmp_path / 'run.html')
+    assert done.returncode == 2
+    assert (tmp_path / 'run.html').read_bytes() == MAGIC
+
+
+# -------------------------------------------------------------------------------------------------- in a browser
+def test_it_opens_from_disk_and_tells_of_the_run(shown):
+    page, record = shown
+    assert page.run('tbPlanner.record.ticks') == record.ticks
+    assert page.run('document.title') == 'Rooms & <walls>'
+    assert '54 × 36 cells' in page.run('document.getElementById("facts").textContent')
+    assert page.run('document.getElementById("message").textContent') == ''
+
+
+def test_ticks_are_shown_as_the_record_has_them(shown):
+    page, record = shown
+    for replay in Replay(record):
+        if replay.tick % 4:
+            continue
+        go_to(page, replay.tick)
+        assert_same(page, replay)
+        route = page.run('Array.from(tbPlanner.record.route(tbPlanner.replay.tick))')
+        left = page.run('tbPlanner.record.left.values[tbPlanner.replay.tick]')
+        cells = np.array(route).reshape(-1, 2)
+        assert np.array_equal(cells[max(len(cells) - left - 1, 0) :], replay.route)
+
+
+@pytest.mark.parametrize('world', ['static', 'unknown'])
+@pytest.mark.parametrize('options', [{}, {'neighbours': 4}, {'corner_cutting': True}], ids=str)
+def test_other_worlds_and_rules_are_shown_right(browser, tmp_path, world, options):
+    record = make_record(tmp_path / 'run.tbrun', world, 6, **options)
+    path = tmp_path / 'run.html'
+    path.write_text(make_page((tmp_path / 'run.tbrun').read_bytes()), encoding='utf-8')
+    page = browser.open(path.as_uri())
+    page.wait_for(LOADED)
+    for replay in Replay(record):
+        if replay.tick % 5 == 0 or replay.tick == record.ticks - 1:
+            go_to(page, replay.tick)
+            assert_same(page, replay)
+    assert page.complaints() == []
+    page.close()
+
+
+KEEP_ALL = """
+    const { scout, frames, record } = tbPlanner;
+    scout.keepFrames = function () {
+        const data = tbPlanner.packed(this.search);
+        frames.keep(frames.searches, { tick: this.tick, data, box: this.box && { ...this.box } }, data.length);
+        frames.keep(frames.maps, { tick: this.tick, data: this.cells.slice() }, this.cells.length);
+    };
+    scout.tick = -1;
+    while (scout.tick + 1 < record.ticks) scout.step();
+"""
+
+
+def test_scrubbing_to_and_fro_shows_the_same_as_going_straight(shown):
+    """With key frames at every tick, so that seeks begin at them."""
+    page, record = shown
+    seen = {replay.tick: (replay.classes.copy(), as_shown(replay)) for replay in Replay(record)}
+    page.run(KEEP_ALL)
+    assert page.run('tbPlanner.frames.searches.length') == record.ticks
+    for tick in np.random.default_rng(1).integers(0, record.ticks, 60).tolist():
+        go_to(page, tick)
+        classes, search = seen[tick]
+        assert np.array_equal(cells_of(page, 'cells'), classes)
+        assert np.array_equal(cells_of(page, 'search'), search), tick
+
+
+def test_pixels_are_what_the_record_holds(shown):
+    """Where a cell has many pixels, the one in its middle; cells under marks, chips and buttons are left out."""
+    page, record = shown
+    most = max((r.expanded.sum(), r.tick) for r in Replay(record))[1]
+    replay = Replay(record)
+    while replay.tick < most:
+        replay.step()
+    go_to(page, replay.tick)
+    for layer in ('route', 'back', 'trail', 'waypoint'):
+        page.run(f"document.querySelector('[data-layer={layer}]').click()")
+    page.wait_for(SETTLED)
+    left, top, width, _ = page.box_of('map')
+    zero, one = np.array(page.run('tbPlanner.scene.pointOf(0, 0)')), np.array(page.run('tbPlanner.scene.pointOf(1, 1)'))
+    assert (one - zero > 10).all()
+    picture = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert('RGB'))
+    goal, robot = (52.5, 34.5), tuple(record.columns[name][replay.tick] for name in ('x', 'y'))
+    counted = dict.fromkeys(COLOURS, 0)
+    for y, x in np.ndindex(replay.classes.shape):
+        px, py = ((left, top) + zero + (np.array((x, y)) + 0.5) * (one - zero)).round().astype(int)
+        is_covered = py < top + 190 and not left + 260 < px < left + width - 60
+        if is_covered or min(math.dist((x + 0.5, y + 0.5), mark) for mark in (goal, robot)) < 2.5:
+            continue
+        name = name_of(replay, x, y)
+        assert tuple(picture[py, px]) == COLOURS[name], (x, y, name)
+        counted[name] += 1
+    assert min(counted.values()) > 20, counted
+
+
+COLOURS = {'obstacle': (48, 52, 59), 'free': (255, 255, 255), 'expanded': (203, 230, 247), 'open': (0, 158, 115)}
+
+
+def name_of(replay, x, y):
+    if replay.open[y, x]:
+        return 'open'
+    if replay.classes[y, x] >= UNKNOWN_BLOCKED:
+        return 'obstacle'
+    return 'expanded' if replay.expanded[y, x] else 'free'
+
+
+def test_restarts_are_marked_at_their_ticks_with_their_reasons(shown):
+    page, record = shown
+    listed = page.run(
+        'Array.from(document.querySelectorAll("#restarts button"), '
+        'b => [Number(b.dataset.tick), b.lastChild.textContent])'
+    )
+    assert listed == [[tick, ', '.join(reasons).replace('_', ' ')] for tick, reasons in record.restarts]
+    assert len(listed) > 3
+    left, top, width, _ = page.box_of('times')
+    picture = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert('RGB'))
+    row = picture[round(top) + 7, round(left) : round(left + width)]
+    marked = np.flatnonzero((row == (213, 94, 0)).all(axis=1))
+    for tick, reasons in record.restarts:
+        x = tick / (record.ticks - 1) * width
+        assert np.abs(marked - x).min() < 3, tick
+        assert page.run(f'tbPlanner.timeline.restartNear({x}).restarts') == reasons
+    others = [x for x in marked if all(abs(x - tick / (record.ticks - 1) * width) > 6 for tick, _ in record.restarts)]
+    assert others == []
+
+
+def test_restart_buttons_and_keys_go_to_them(shown):
+    page, record = shown
+    go_to(page, 0)
+    visited = []
+    for _ in record.restarts:
+        page.press(']')
+        page.wait_for(SETTLED)
+        visited.append(page.run('tbPlanner.target'))
+        assert page.run('!document.getElementById("restarted").hidden')
+    expected = [tick for tick, _ in record.restarts if tick > 0]
+    assert visited[: len(expected)] == expected
+    page.press('[')
+    page.wait_for(SETTLED)
+    assert page.run('tbPlanner.target') < visited[-1]
+    page.run('document.querySelectorAll("#restarts button")[1].click()')
+    page.wait_for(SETTLED)
+    assert page.run('tbPlanner.target') == record.restarts[1][0]
+
+
+def test_it_plays_to_the_end_and_stops_there(shown):
+    page, record = shown
+    page.run('document.getElementById("speed").value = "16"')
+    page.press('Home')
+    page.press(' ')
+    assert page.run('tbPlanner.isPlaying')
+    page.wait_for(f'tbPlanner.target === {record.ticks - 1} && !tbPlanner.isPlaying && {SETTLED}')
+    assert page.run('document.getElementById("play").getAttribute("aria-label")') == 'Play'
+    page.press(' ')
+    page.wait_for('tbPlanner.isPlaying && tbPlanner.target > 0')
+    page.press(' ')
+    page.wait_for(SETTLED)
+    assert page.run('tbPlanner.target') < record.ticks - 1
+
+
+def test_keys_step_and_zoom(shown):
+    page, record = shown
+    go_to(page, 20)
+    for key, shift, tick in (
+        ('ArrowRight', False, 21),
+        ('ArrowLeft', False, 20),
+        ('ArrowRight', True, 30),
+        ('ArrowLeft', True, 20),
+        ('End', False, record.ticks - 1),
+        ('Home', False, 0),
+    ):
+        page.press(key, shift=shift)
+        page.wait_for(SETTLED)
+        assert page.run('tbPlanner.target') == tick, key
+    before = page.run('tbPlanner.scene.scale')
+    page.press('+')
+    assert page.run('tbPlanner.scene.scale') > before
+    page.press('0')
+    assert page.run('tbPlanner.scene.scale') == pytest.approx(before)
+    page.press('?')
+    assert page.run('document.getElementById("help").open')
+
+
+def test_the_strip_is_dragged_and_the_map_moved_and_zoomed(shown):
+    page, record = shown
+    left, top, width, _ = page.box_of('scrub')
+    page.drag((left + 5, top + 50), (left + width / 2, top + 50))
+    page.wait_for(SETTLED)
+    assert page.run('tbPlanner.target') == pytest.approx((record.ticks - 1) / 2, abs=1)
+    page.drag((left + width / 2, top + 50), (left + width + 80, top + 50))
+    page.wait_for(SETTLED)
+    assert page.run('tbPlanner.target') == record.ticks - 1
+    x, y = page.run('tbPlanner.scene.pointOf(10, 10)')
+    ox, oy, _, _ = page.box_of('map')
+    page.mouse('mouseWheel', ox + x, oy + y, deltaX=0, deltaY=-300)
+    page.wait_for('!tbPlanner.scene.isFitted')
+    assert page.run('tbPlanner.scene.pointOf(10, 10)') == pytest.approx([x, y], abs=1)
+    page.drag((ox + x, oy + y), (ox + x + 60, oy + y + 30))
+    assert page.run('tbPlanner.scene.pointOf(10, 10)') == pytest.approx([x + 60, y + 30], abs=1)
+    assert 'cell 10, 10' in page.run('document.getElementById("pointed").textContent')
+
+
+def test_light_and_dark_follow_the_system_and_the_switch(browser, example):
+    page = browser.open(example[1].as_uri(), dark=True)
+    page.wait_for(LOADED)
+    assert page.run('document.documentElement.dataset.theme') == 'dark'
+    page.press('d')
+    assert page.run('document.documentElement.dataset.theme') == 'light'
+    page.run('localStorage.clear()')
+    page.prefer_dark(False)
+    page.run('new Promise(requestAnimationFrame)')
+    page.prefer_dark(True)
+    page.wait_for("document.documentElement.dataset.theme === 'dark'")
+    assert page.complaints() == []
+    page.close()
+
+
+def test_on_a_phone_all_fits_in_the_width(browser, example):
+    page = browser.open(example[1].as_uri(), width=360, height=740, scale=2)
+    page.wait_for(LOADED)
+    assert page.run('document.documentElement.scrollWidth') <= 360
+    small = page.run(
+        'Array.from(document.querySelectorAll(".buttons button, .buttons select"), b => b.getBoundingClientRect())'
+        '.filter(r => r.width && Math.min(r.width, r.height) < 40).length'
+    )
+    assert small == 0
+    page.close()
+
+
+def test_everything_that_is_pressed_has_a_name(shown):
+    page, _ = shown
+    nameless = page.run(
+        'Array.from(document.querySelectorAll("button, select, input, canvas"))'
+        '.filter(e => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.[0]?.textContent.trim()))'
+        '.map(e => e.outerHTML)'
+    )
+    assert nameless == []
+    assert 'tick' in page.run('document.getElementById("scrub").getAttribute("aria-valuetext")')
+
+
+def test_a_torn_record_is_shown_as_far_as_it_goes(browser, tmp_path, example):
+    data = example[1].with_suffix('.tbrun').read_bytes()
+    path = tmp_path / 'torn.html'
+    path.write_text(make_page(data + b'\x40\0\0\0torn'), encoding='utf-8')
+    page = browser.open(path.as_uri())
+    page.wait_for(LOADED)
+    assert page.run('tbPlanner.record.ticks') == example[0].ticks
+    assert page.complaints() == []
+    page.close()
+
+
+def test_what_is_not_a_record_is_said_on_the_page(browser, tmp_path):
+    path = tmp_path / 'bad.html'
+    path.write_text(make_page(b'something else'), encoding='utf-8')
+    page = browser.open(path.as_uri())
+    page.wait_for('document.getElementById("message")?.textContent.length > 0')
+    assert 'not the record of a run' in page.run('document.getElementById("message").textContent')
+    page.close()
