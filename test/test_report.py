@@ -407,6 +407,8 @@ def test_half_a_row_and_compressed_rows_are_read(tmp_path):
     text = path.read_text()
     path.write_text(text[:-40])
     assert sum(cell.problems for cell in cells_of(path)) == whole - 1
+    path.write_text('')
+    assert cells_of(path) == []
     path.unlink()
     (tmp_path / '2014.csv.gz').write_bytes(gzip.compress(text.encode()))
     assert sum(cell.problems for cell in read_results(tmp_path, ['2014']).cells) == whole
@@ -445,6 +447,7 @@ def test_the_page_needs_nothing_from_elsewhere(page):
     links = Links()
     links.feed(page)
     assert all(target.startswith('#') for target in links.targets)
+    assert page.count('<use href="#') == page.count('<use') > 500
     assert not {'script', 'img', 'link', 'iframe', 'object'} & set(links.tags)
     assert not re.search(r'https?:|url\((?!#)|@import', page)
 

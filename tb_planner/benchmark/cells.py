@@ -196,6 +196,8 @@ def cells_of(path: Path) -> list[Cell]:
     with opened(path) as file:
         reader = csv.reader(file)
         columns = next(reader, [])
+        if not columns:  # an experiment that has just begun
+            return []
         if missing := sorted({*KEY, *FIGURES, 'status', 'problem'} - set(columns)):
             raise SystemExit(f'{path} has no column {", ".join(missing)}')
         rows = [row for row in reader if len(row) == len(columns)]

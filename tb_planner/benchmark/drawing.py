@@ -1,7 +1,7 @@
 """Draws plots as SVG: panels one by one for a page that has light and dark, or all together in a file.
 
 Colours are Okabe and Ito's without black and yellow, so that they can be told apart by everybody, on light and on dark
-ground; every line has a mark of its own besides.
+ground; every line has a mark of its own besides. The last colour is the ink's.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tb_planner.benchmark.plots import Panel, Plot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#808080', '#a05a2c')
-MARKS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*')
-SIGNS = ('●', '■', '▲', '◆', '▼', '✚', '✖', '★')
+COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#808080', '#a05a2c', '#1f2328')
+MARKS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*', 'h')
+SIGNS = ('●', '■', '▲', '◆', '▼', '✚', '✖', '★', '⬢')
 """How marks are shown in a legend of letters."""
-INK, PAPER = '#1f2328', '#ffffff'
+INK, PAPER = COLOURS[-1], '#ffffff'
 PANEL_SIZE = (3.6, 2.9)
 WIDE = (5.4, 3.4)
 """In inches: a panel among others, and one alone."""
@@ -151,6 +151,6 @@ def for_page(text: str, name: str) -> str:
     """Names made unique, ink as the page's, and nothing that leads out of the page."""
     text = re.sub(r' xmlns(:\w+)?="[^"]*"', '', text).replace('xlink:href', 'href')
     text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'(url\(#|href="#)', rf'\1{name}-', text)
+    text = re.sub(r'(url\(#|href="#)', rf'\g<1>{name}-', text)
     text = re.sub(r' (width|height)="[\d.]+pt"', '', text, count=2)
     return text.replace(INK, 'currentColor')

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tb_planner.benchmark import published
 from tb_planner.benchmark.cells import Curves, NotRun, Results
-from tb_planner.benchmark.claims_2009 import savings
+from tb_planner.benchmark.claims_2009 import OTHERS, savings
 from tb_planner.benchmark.claims_2012 import index_of, lengths
 from tb_planner.benchmark.claims_2014 import TBA, back_share, everybody, look_aheads, sets_of, weighted
 
@@ -53,7 +53,7 @@ K = 'look-ahead k'
 def figure_3_of_2009(results: Results) -> Plot:
     curves = results.curves('2009', 'Figure 3')
     lines = []
-    for series in curves.series:
+    for series in (name for name in (TBA, *OTHERS) if name in curves.series):
         points = [
             (curves.mean('expansions_a_move', series, x), curves.mean('suboptimality', series, x))
             for x in curves.xs(series)

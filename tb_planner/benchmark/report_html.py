@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 
 from tb_planner.benchmark.claims import Judged, Verdict
-from tb_planner.benchmark.drawing import panel_svg, style_of
+from tb_planner.benchmark.drawing import INK, panel_svg, style_of
 from tb_planner.benchmark.plots import Plot
 from tb_planner.benchmark.report import LEFT_OUT, RULES, Report, Section
 from tb_planner.benchmark.tables import Table
@@ -53,9 +53,10 @@ ul.claims p { margin: 0 0 .2rem; }
 .condition { font-weight: 600; }
 .reason { border-left: 3px solid #e69f00; padding-left: .6rem; }
 .plot { margin: 1.2rem 0; }
-.panels { display: flex; flex-wrap: wrap; gap: .5rem 1rem; }
-.panels svg { width: 100%; height: auto; max-width: 26rem; flex: 1 1 18rem; }
-.panels.one svg { max-width: 38rem; }
+.panels { display: grid; gap: .5rem 1rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); }
+.panels.by-three { grid-template-columns: repeat(auto-fill, minmax(min(100%, 18rem), 1fr)); }
+.panels svg { width: 100%; height: auto; }
+.panels.one { max-width: 38rem; grid-template-columns: 1fr; }
 .legend span { display: inline-block; margin-right: 1rem; font-size: .85rem; }
 .legend b { margin-right: .3rem; }
 details { margin: .4rem 0; }
@@ -195,14 +196,20 @@ def plot_of(plot: Plot) -> str:
         label = escape(f'{plot.title}. {panel.title}', quote=True)
         panels.append(panel_svg(plot, number).replace('<svg', f'<svg role="img" aria-label="{label}"', 1))
     legend = ''.join(
-        f'<span><b style="color:{style_of(plot, label)[0]}">{style_of(plot, label)[2]}</b>{escape(label)}</span>'
+        f'<span><b style="color:{colour}">{sign}</b>{escape(label)}</span>'
         for label in plot.labels
+        for colour, sign in [legend_of(plot, label)]
     )
-    kind = 'panels one' if len(panels) == 1 else 'panels'
+    kind = 'panels one' if len(panels) == 1 else 'panels by-three' if len(panels) % 3 == 0 else 'panels'
     return (
         f'<div class="plot"><h3>{escape(plot.title)}</h3><div class="{kind}">{"".join(panels)}</div>'
         f'<div class="legend">{legend}</div><small>{escape(plot.caption)}</small></div>'
     )
+
+
+def legend_of(plot: Plot, label: str) -> tuple[str, str]:
+    colour, _, sign = style_of(plot, label)
+    return ('currentColor' if colour == INK else colour), sign
 
 
 def table_of(table: Table, *, words: bool = False) -> str:

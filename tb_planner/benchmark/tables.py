@@ -13,6 +13,7 @@ from tb_planner.benchmark.claims import Judged, Verdict, number, percent
 from tb_planner.benchmark.claims_2012 import index_of, lengths
 from tb_planner.benchmark.claims_2014 import SETS, TBA, back_share, everybody, look_aheads, number_of, sets_of, weighted
 
+EXPANSIONS_UNIT = 'so many expansions'
 EXTENT_UNKNOWN = published.Extent('no paper’s', 0)
 
 
@@ -97,7 +98,14 @@ def _table_of_2012(curves: Curves, table: str, measure: str, unit: str) -> Table
         lines.append(tuple(cells))
     words = {'intervals': 'time intervals', 'moves': 'movements'}
     title = f'{table}: {words[measure]}, here (published), intervals of {unit}'
-    return Table(title, ('algorithm', *(f'{x:,g}' for x in xs)), tuple(lines))
+    return Table(title, ('algorithm', *(_length(x, unit) for x in xs)), tuple(lines), long=unit != EXPANSIONS_UNIT)
+
+
+def _length(x: float, unit: str) -> str:
+    index = index_of(x)
+    if unit == EXPANSIONS_UNIT and index is not None:
+        return f'{x:,g} (for {published.INTERVALS_MS[index]} ms)'
+    return f'{x:,g}'
 
 
 # ---------------------------------------------------------------------- 2014
@@ -340,7 +348,7 @@ def map_names(results: Results) -> list[str]:
 
 TABLES: dict[str, tuple[Callable[[Results], list[Table]], ...]] = {
     '2009': (table_1_of_2009, enhancements_of_2009, figure_3_of_2009),
-    '2012': (tables_of_2012('2012', 'so many expansions'), tables_of_2012('2012-time', 'so many ms')),
+    '2012': (tables_of_2012('2012', EXPANSIONS_UNIT), tables_of_2012('2012-time', 'so many ms')),
     '2014': (static_of_2014, figure_5_of_2014, figure_6_of_2014),
     'ours': (switches, floating_ties, lazy_as_printed, lazy_by_rate, moves_a_search, replanning),
 }
