@@ -1,0 +1,180 @@
+"""The planner node in a Nav2 stack: names, what is installed, is_path_valid, time that stands still, memory."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from nav_msgs.msg import Path
+from peer import Peer
+from surroundings import Surroundings, map_message, open_terrain, pose_stamped
+from test_lifecycle import memory_mb, threads
+
+from tb_planner.ros.processes import ros_arguments
+
+pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
+
+from nav2_msgs.action import ComputePathToPose
+from nav2_msgs.srv import IsPathValid
+from path_client import PathClient, points
+
+POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0}
+
+WITHOUT_NAV2 = """
+import sys
+sys.modules['nav2_msgs'] = None
+from tb_planner.ros import planner_node
+sys.exit(planner_node.main())
+"""
+
+
+# ------------------------------------------------------------------------------------------------------ names
+def test_without_nav2_nothing_of_it_is_there(nodes, peer):
+    nodes.planner(**POINT)
+    around = Surroundings(peer)
+    around.wait_for_status('IDLE')
+    assert 'tb_planner_actions' not in peer.node.get_node_names()
+    assert not any('path_requests' in key for key in around.next_facts())
+
+
+def test_actions_have_the_names_that_they_are_given(nodes, peer):
+    names = {f'compute_path_{end}_action': f'tb_planner/compute_path_{end}' for end in ('to_pose', 'through_poses')}
+    nodes.planner(nav2=True, **POINT, **names)
+    around = Surroundings(peer)
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('IDLE')
+    client = PathClient(peer, 'tb_planner/')
+    assert client.path_to(8.0, 5.0).poses
+    services = [name for name, _ in peer.node.get_service_names_and_types()]
+    assert '/is_path_valid' not in services, "it is the planner server's, which has the other names"
+    assert '/compute_path_to_pose/_action/send_goal' not in services
+
+
+def test_a_renamed_planner_in_a_namespace_has_its_actions_there(nodes):
+    nodes.planner(nav2=True, remaps={'__ns': '/robot1', '__node': 'planner_server'}, **POINT)
+    peer = Peer('other', namespace='/robot1')
+    try:
+        around = Surroundings(peer, node='planner_server')
+        around.maps.publish(map_message(open_terrain()))
+        around.wait_for_status('IDLE')
+        assert PathClient(peer).path_to(8.0, 5.0).poses
+        names = [name for name in peer.node.get_node_names() if 'planner' in name]
+        assert sorted(names) == ['planner_server', 'planner_server_actions']
+    finally:
+        peer.close()
+
+
+def test_a_name_that_is_none_is_refused_at_the_start(nodes):
+    planner = nodes.planner(nav2=True, compute_path_to_pose_action='compute path')
+    planner.wait(20)
+    assert planner.exit_code == 1
+    assert "compute_path_to_pose_action is 'compute path'; it is the name of an action" in planner.said
+
+
+def test_where_nav2_msgs_is_not_installed_configuring_fails_and_says_what_to_install(nodes, peer):
+    arguments = ros_arguments({'nav2': True})
+    planner = nodes.start([sys.executable, '-c', WITHOUT_NAV2, *arguments], 'without_nav2')
+    around = Surroundings(peer)
+    assert not around.change_state('configure')
+    assert around.state() == 'unconfigured'
+    around.wait_until_said(planner, 0, 'configure failed: nav2 is true', 'install ros-$ROS_DISTRO-nav2-msgs')
+    assert 'Traceback' not in planner.said
+
+
+# ------------------------------------------------------------------------------------------------------ is_path_valid
+def answer(peer, path):
+    return peer.call('is_path_valid', IsPathValid, IsPathValid.Request(path=path))
+
+
+def straight(*places, frame='map'):
+    path = Path()
+    path.header.frame_id = frame
+    path.poses = [pose_stamped(x, y) for x, y in places]
+    return path
+
+
+def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
+    nodes.planner(nav2=True, **POINT)
+    around = Surroundings(peer)
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('IDLE')
+    path = PathClient(peer).path_to(8.0, 5.0)
+    assert answer(peer, path).is_valid
+    through_the_wall = straight((2.0, 5.0), (4.0, 5.0), (5.05, 5.0), (6.0, 5.0), (60.0, 5.0), (7.0, math.nan))
+    told = answer(peer, through_the_wall)
+    assert (told.is_valid, list(told.invalid_pose_indices)) == (False, [2, 4, 5])
+    around.pose = pose_stamped(6.0, 5.0)
+    peer.spin(0.3)
+    told = answer(peer, through_the_wall)
+    assert list(told.invalid_pose_indices) == [4, 5], 'what is behind the robot does not matter'
+    around.pose = pose_stamped(2.0, 5.0)
+    cells = open_terrain()
+    x, y = points(path)[20]
+    cells[int(y * 10), int(x * 10)] = 100
+    around.maps.publish(map_message(cells))
+    peer.spin(0.5)
+    assert not answer(peer, path).is_valid
+
+
+def test_is_path_valid_of_what_is_no_path_here(nodes, peer):
+    nodes.planner(nav2=True, **POINT)
+    around = Surroundings(peer)
+    around.wait_for_status('IDLE')
+    good = straight((2.0, 5.0), (3.0, 5.0))
+    assert not answer(peer, good).is_valid, 'there is no map yet'
+    around.maps.publish(map_message(open_terrain()))
+    peer.wait_until(lambda: answer(peer, good).is_valid, 'the map is there')
+    assert not answer(peer, straight()).is_valid
+    assert not answer(peer, straight((2.0, 5.0), (3.0, 5.0), frame='odom')).is_valid
+
+
+# ------------------------------------------------------------------------------------------------------ time and memory
+def test_a_request_ends_in_time_though_simulated_time_stands_still(nodes, peer):
+    nodes.planner(nav2=True, use_sim_time=True, max_planning_time_s=0.5, **POINT)
+    client = PathClient(peer)
+    around = Surroundings(peer)
+    peer.wait_until(lambda: client.ask((8.0, 5.0)).is_accepted, 'the planner is active')
+    status, result = client.ask((8.0, 5.0)).end()
+    assert (status, result.error_code) == ('aborted', ComputePathToPose.Result.TIMEOUT)
+    assert result.error_msg.endswith('there was no tick in time')
+    assert around.state() == 'active'
+
+
+def test_parameters_count_from_the_next_request_on(nodes, peer):
+    nodes.planner(nav2=True, **POINT)
+    around = Surroundings(peer)
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('IDLE')
+    client = PathClient(peer)
+    old = client.path_to(5.05, 5.0)
+    assert around.set_parameters(path_tolerance_m=0.0, planner_id='TimeBounded') == ''
+    assert client.ask((5.05, 5.0)).end()[1].error_code == ComputePathToPose.Result.GOAL_OCCUPIED
+    assert client.ask((8.0, 5.0), planner_id='TimeBounded').end()[0] == 'succeeded'
+    assert client.ask((8.0, 5.0), planner_id='GridBased').end()[1].error_code == 201
+    assert around.set_parameters(path_tolerance_m=0.5, algorithm='tba_star') == ''
+    assert client.path_to(5.05, 5.0).header.stamp != old.header.stamp
+
+
+@pytest.mark.slow
+def test_memory_and_threads_come_back_with_every_deactivation(nodes, peer):
+    planner = nodes.planner(nav2=True, autostart_node=False, expansions_per_tick=20_000, **POINT)
+    around = Surroundings(peer)
+    cells = np.zeros((1500, 1500), np.int8)
+    cells[::30, ::7] = 100
+    around.maps.publish(map_message(cells))
+    around.pose = pose_stamped(1.05, 1.05)
+    assert around.change_state('configure')
+    client = PathClient(peer)
+    memory, counts = [], []
+    for _ in range(14):
+        assert around.change_state('activate')
+        peer.wait_until(lambda: client.ask((2.05, 1.05)).end()[0] == 'succeeded', 'the map is there')
+        client.ask((140.05, 140.05)).listen()
+        client.ask_through((140.05, 140.05), (1.05, 140.05)).listen()
+        peer.spin(0.5)
+        assert around.change_state('deactivate')
+        memory.append(memory_mb(planner))
+        counts.append(threads(planner))
+    assert max(memory[7:]) < max(memory[:7]) + 60, memory  # two grids and two searches of this size take 100 MB
+    assert counts[-1] <= counts[0] + 1, counts
+    assert 'Traceback' not in planner.said

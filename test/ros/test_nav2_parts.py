@@ -1,0 +1,154 @@
+"""Parts of what serves Nav2, one by one: shares of a tick, messages of Jazzy and later, the poses of a path."""
+
+import math
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
+from std_msgs.msg import Header
+from surroundings import pose_stamped
+from test_planner_parts import Pace, long_search
+
+from tb_planner.geometry import Geometry
+from tb_planner.grid import Grid
+from tb_planner.live_map import MapUpdate
+from tb_planner.navigator import Pose2
+from tb_planner.question import FoundPath
+from tb_planner.ros.nav2_messages import PathMessage, directions, duration_of, goals_of, result_of
+from tb_planner.ros.path_check import invalid_points
+from tb_planner.ros.search_budget import LEAST, SearchBudget, Shares
+
+
+# ------------------------------------------------------------------------------------------------------ shares
+def test_two_who_search_get_half_of_the_expansions_each():
+    one, other = long_search(), long_search()
+    shares = Shares(SearchBudget(0.01), 1000, 2)
+    shares.spend(one)
+    shares.spend(other)
+    assert (one.expansions, other.expansions) == (500, 500)
+
+
+def test_what_the_first_does_not_need_is_the_others():
+    done, other = long_search(), long_search()
+    while not done.goal_found:
+        done.search(10**6)
+    before = done.expansions
+    shares = Shares(SearchBudget(0.01), 1000, 2)
+    shares.spend(done)
+    shares.spend(other)
+    assert (done.expansions - before, other.expansions) == (0, 1000)
+
+
+def test_who_comes_when_all_is_spent_gets_on_by_a_little():
+    first, last = long_search(), long_search()
+    shares = Shares(SearchBudget(0.01), 100, 1)
+    shares.spend(first)
+    shares.spend(last)
+    assert (first.expansions, last.expansions) == (100, 1)
+
+
+class Both:
+    """For a clock that goes on with the expansions of two."""
+
+    def __init__(self, *planners):
+        self._planners = planners
+
+    @property
+    def expansions(self):
+        return sum(planner.expansions for planner in self._planners)
+
+
+def test_two_who_search_share_a_ticks_time():
+    one, other = long_search(), long_search()
+    clock = Pace(Both(one, other), 1e6)
+    budget = SearchBudget(0.01, clock)
+    for planner in (one, other):  # it learns the pace
+        budget.spend(planner)
+    before_s, *before = clock(), one.expansions, other.expansions
+    shares = Shares(budget, 0, 2, clock)
+    shares.spend(one)
+    shares.spend(other)
+    assert clock() - before_s == pytest.approx(0.01, rel=0.15)
+    assert one.expansions - before[0] == pytest.approx(5000, rel=0.15)
+    assert other.expansions - before[1] == pytest.approx(5000, rel=0.15)
+    begun = one.expansions
+    shares.spend(one)
+    assert one.expansions - begun <= LEAST + 1000, 'all is spent'
+
+
+# ------------------------------------------------------------------------------------------------------ messages
+@dataclass
+class LaterGoals:
+    """nav_msgs/Goals, which Jazzy does not have."""
+
+    header: Header = field(default_factory=Header)
+    goals: list[PoseStamped] = field(default_factory=list)
+
+
+class LaterAction:
+    class Result:
+        NONE, TIMEOUT = 0, 207
+
+        def __init__(self):
+            self.error_code, self.path, self.planning_time = 0, Path(), None
+
+
+def places(poses):
+    return [(pose.header.frame_id, pose.pose.position.x) for pose in poses]
+
+
+def test_goals_are_found_in_the_messages_of_jazzy_and_later():
+    one, two = pose_stamped(1.0, 0.0), pose_stamped(2.0, 0.0, '')
+    assert places(goals_of(SimpleNamespace(goal=one))) == [('map', 1.0)]
+    assert places(goals_of(SimpleNamespace(goal=one, viapoints=[two]))) == [('', 2.0), ('map', 1.0)]
+    assert places(goals_of(SimpleNamespace(goals=[one, two]))) == [('map', 1.0), ('', 2.0)]
+    later = LaterGoals(Header(frame_id='odom'), [one, two])
+    assert places(goals_of(SimpleNamespace(goals=later))) == [('map', 1.0), ('odom', 2.0)]
+    assert goals_of(SimpleNamespace(goals=LaterGoals())) == goals_of(SimpleNamespace(goals=[])) == []
+
+
+def test_an_error_is_told_in_words_where_there_is_a_field_for_them():
+    nav2 = pytest.importorskip('nav2_msgs.action', reason='nav2_msgs is not installed')
+    result = result_of(nav2.ComputePathToPose, 'TIMEOUT', 'too late', None, 1.25)
+    assert (result.error_code, result.error_msg, result.path.poses) == (207, 'too late', [])
+    assert (result.planning_time.sec, result.planning_time.nanosec) == (1, 250_000_000)
+    assert result_of(LaterAction, 'TIMEOUT', 'too late', None, 0.0).error_code == 207
+
+
+@pytest.mark.parametrize('time_s', [0.0, 0.9999999999, 1.0, 3.5])
+def test_a_duration_has_less_than_a_second_of_nanoseconds(time_s):
+    duration = duration_of(time_s)
+    assert 0 <= duration.nanosec < 10**9
+    assert duration.sec + duration.nanosec * 1e-9 == pytest.approx(time_s, abs=1e-9)
+
+
+def test_poses_look_along_the_path_and_at_goals_as_told():
+    path = FoundPath(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]), (1, 3))
+    east, north, west = 0.0, math.pi / 2, math.pi
+    assert directions(path, (1.0, 2.0), 9.0) == pytest.approx([east, 1.0, west, 2.0])
+    assert directions(path, (None, None), 9.0) == pytest.approx([east, east, west, west])
+    assert north not in directions(path, (None, None), 9.0), 'at a goal it looks as it has come'
+    single = FoundPath(np.array([(0.0, 0.0)]), (0,))
+    assert directions(single, (2.0,), 1.0) == [2.0]
+    assert directions(single, (None,), 1.0) == [1.0]
+
+
+def test_a_path_message_is_made_once():
+    told = PathMessage(FoundPath(np.array([(0.0, 0.0), (1.0, 2.0)]), (1,)), (0.5,), 0.0, 'map', Time(sec=7))
+    assert told.message is told.message
+    assert [pose.pose.position.y for pose in told.message.poses] == [0.0, 2.0]
+    assert {pose.header.stamp.sec for pose in told.message.poses} == {7}
+
+
+# ------------------------------------------------------------------------------------------------------ is_path_valid
+def test_points_that_are_blocked_or_off_the_map_are_found_wherever_the_map_lies():
+    blocked = np.zeros((20, 30), bool)
+    blocked[10, 15] = True
+    on = MapUpdate(Geometry(30, 20, 0.1, (1.0, -2.0, 0.0)), Grid(blocked), None)
+    points_m = np.array([(1.05, -1.95), (2.55, -0.95), (3.95, -0.05), (4.05, -0.05), (math.nan, 0.0), (0.95, -1.0)])
+    assert invalid_points(on, points_m, None).tolist() == [1, 3, 4, 5]
+    assert invalid_points(on, points_m, Pose2(3.9, 0.0)).tolist() == [3, 4, 5]
