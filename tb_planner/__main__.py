@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner import kernel, picture
+from tb_planner import kernel, picture, replay_command
 from tb_planner.algorithms import ALGORITHMS, RESTARTS, TIES, Algorithm, tba_star
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.grid import Cell, Grid
@@ -79,6 +79,7 @@ def make_parser() -> Parser:
     )
     solve_parser.set_defaults(command=solve)
     add_solve_options(solve_parser)
+    replay_command.add_parser(commands)
     tuning.add_parser(commands)
     view.add_parser(commands)
     return parser

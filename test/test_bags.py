@@ -1,0 +1,338 @@
+"""Bags, read without ROS: a replay is what the live run was, and what is wrong with a bag is said."""
+
+import shutil
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
+
+import bag_files as files
+from bag_files import BEST_EFFORT, grid_update, occupancy_grid, odometry, pose_stamped, pose_with_covariance, transforms
+
+from tb_planner.__main__ import main
+from tb_planner.bags import BagError, Topics, open_bag
+from tb_planner.geometry import Geometry
+from tb_planner.live_map import LiveMap
+from tb_planner.navigator import NavigationStatus, Navigator, Pose2
+from tb_planner.recording import read_record
+from tb_planner.replay import replay, ticks
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.simulation import RandomChange, Simulation
+from tb_planner.simulation import Settings as SimulationSettings
+
+PARAMETERS = PlannerParameters(expansions_per_tick=400, robot_radius_m=0.15, inflation_radius_m=0.3)
+PERIOD_S = PARAMETERS.period_s
+GEOMETRY = Geometry(120, 80, 0.05, (-1.0, 0.5, 0.0))
+START, GOAL = Pose2(-0.5, 1.0, 0.0), Pose2(4.5, 4.0, 1.0)
+ZERO = Pose2(0.0, 0.0, 0.0)
+
+
+def occupancy():
+    """6 m x 4 m with a wall and a door in it."""
+    values = np.zeros((80, 120), np.int8)
+    values[[0, -1], :] = values[:, [0, -1]] = 100
+    values[:, 60:62] = 100
+    values[50:70, 60:62] = 0
+    return values
+
+
+@dataclass
+class Live:
+    """A run of the core with a simulated robot: what was heard, and what was said."""
+
+    maps: list = field(default_factory=list)
+    patches: list = field(default_factory=list)
+    poses: list = field(default_factory=list)
+    ticks: list = field(default_factory=list)
+    restarts: Counter = field(default_factory=Counter)
+
+    def messages(self, *, names=None, pose_message=pose_stamped):
+        """Of a bag, in order."""
+        names = {'map': '/map', 'updates': '/map_updates', 'pose': '/pose', 'goal': '/goal_pose', **(names or {})}
+        told = [(time_s, 0, names['map'], occupancy_grid(time_s, *news)) for time_s, *news in self.maps]
+        told += [(time_s, 1, names['updates'], grid_update(time_s, *news)) for time_s, *news in self.patches]
+        told += [(time_s, 2, names['pose'], pose_message(time_s, pose)) for time_s, pose in self.poses]
+        told.append((PERIOD_S, 3, names['goal'], pose_stamped(PERIOD_S, GOAL)))
+        return [(time_s, topic, message) for time_s, _, topic, message in sorted(told, key=lambda item: item[:2])]
+
+
+def drive(*, gap=(1e9, 1e9), most=600):
+    """The robot drives to its goal through rooms in which things appear and vanish; in the gap no pose is heard."""
+    live = Live()
+    settings = SimulationSettings(
+        world='changing', dt_s=PERIOD_S / 2, change=RandomChange(rate=0.4, period_s=0.5), seed=5, robot_radius_m=0.1
+    )
+    simulation = Simulation(occupancy(), GEOMETRY, START, settings)
+    live_map, navigator = LiveMap(PARAMETERS.cost_rules), Navigator(PARAMETERS.settings())
+    pose, heard_s = None, 0.0
+    for number in range(most):
+        now_s = number * PERIOD_S
+        news = simulation.map_news() if number else simulation.whole_map()
+        if news is not None and news.changed is None:
+            live.maps.append((now_s, news.occupancy, news.geometry))
+            live_map.full(news.occupancy, news.geometry)
+        elif news is not None:
+            box = news.changed
+            live.patches.append((now_s, news.occupancy[box.slices], (box.x0, box.y0)))
+            live_map.patch(news.occupancy[box.slices], (box.x0, box.y0))
+        if not gap[0] <= now_s < gap[1]:
+            pose, heard_s = simulation.pose, now_s
+            live.poses.append((now_s, pose))
+        if number == 1:
+            navigator.new_goal(GOAL)
+            simulation.set_goal(GOAL)
+        tick = navigator.tick(live_map.latest(), pose if now_s - heard_s <= PARAMETERS.pose_timeout_s else None)
+        live.ticks.append(tick)
+        live.restarts.update(tick.restarts)
+        if tick.status == NavigationStatus.ARRIVED:
+            break
+        if tick.waypoint is not None:
+            simulation.drive_to(tick.waypoint)
+        simulation.step()
+        simulation.step()
+    return live
+
+
+@pytest.fixture(scope='module')
+def live():
+    live = drive()
+    assert live.ticks[-1].status == NavigationStatus.ARRIVED
+    assert len(live.patches) > 5
+    assert live.restarts.total() > 0
+    return live
+
+
+def replayed(path, topics=None, parameters=PARAMETERS, **options):
+    with open_bag(path, topics, **options) as bag:
+        return list(ticks(bag, parameters)), bag.problems
+
+
+def assert_same(found, live):
+    assert [item.tick.status for item in found] == [tick.status for tick in live.ticks]
+    assert [item.tick.restarts for item in found] == [tick.restarts for tick in live.ticks]
+    for item, tick in zip(found, live.ticks, strict=True):
+        assert (item.tick.waypoint is None) == (tick.waypoint is None)
+        if tick.waypoint is not None:
+            ours, theirs = item.tick.waypoint, tick.waypoint
+            assert (ours.x_m, ours.y_m) == pytest.approx((theirs.x_m, theirs.y_m), abs=1e-9)
+
+
+OTHER_NAMES = {'map': '/depot/grid', 'updates': '/depot/grid_updates', 'pose': '/r2/where', 'goal': '/r2/nav_goal'}
+
+
+class TestReplay:
+    @pytest.mark.parametrize('storage', ['sqlite3', 'mcap'])
+    def test_is_what_the_live_run_was(self, live, storage, tmp_path):
+        found, problems = replayed(files.write(tmp_path / 'bag', live.messages(), storage))
+        assert_same(found, live)
+        assert not problems
+
+    @pytest.mark.parametrize('pose_message', [pose_stamped, pose_with_covariance, odometry])
+    def test_of_an_mcap_written_by_hand_with_other_names_is_the_same(self, live, pose_message, tmp_path):
+        messages = live.messages(names=OTHER_NAMES, pose_message=pose_message)
+        found, _ = replayed(files.write_mcap_by_hand(tmp_path / 'hand.mcap', messages))
+        assert_same(found, live)
+
+    def test_does_not_ask_for_the_publishers_qos(self, live, tmp_path):
+        found, _ = replayed(files.write(tmp_path / 'bag', live.messages(), qos=[BEST_EFFORT]))
+        assert_same(found, live)
+
+    def test_takes_the_pose_from_transforms(self, live, tmp_path):
+        """The robot's base lies off the frame that moves, and odometry off the map."""
+        apart = Pose2(0.3, -0.2, 0.0)
+
+        def moved(time_s, pose):
+            odom = Pose2(pose.x_m - 1.0 - apart.x_m, pose.y_m - apart.y_m, 0.0)
+            return transforms(time_s, ('map', 'odom', Pose2(1.0, 0.0, 0.0)), ('odom', 'footprint', odom))
+
+        messages = live.messages(names={'pose': '/tf'}, pose_message=moved)
+        fixed = transforms(0.0, ('footprint', 'base_link', apart))
+        found, _ = replayed(files.write(tmp_path / 'bag', [(0.0, '/tf_static', fixed), *messages]))
+        assert_same(found, live)
+
+    def test_loses_the_pose_in_a_gap_as_the_node_does(self, tmp_path):
+        live = drive(gap=(2.0, 4.0))
+        assert NavigationStatus.POSE_LOST in {tick.status for tick in live.ticks}
+        found, _ = replayed(files.write(tmp_path / 'bag', live.messages()))
+        assert_same(found, live)
+
+    def test_reads_one_file_of_a_bag(self, live, tmp_path):
+        folder = files.write(tmp_path / 'bag', live.messages(), 'sqlite3')
+        found, _ = replayed(next(folder.glob('*.db3')))
+        assert_same(found, live)
+
+    def test_is_recorded(self, live, tmp_path, capsys):
+        bag = files.write(tmp_path / 'bag', live.messages())
+        assert main(['replay', str(bag), '-o', str(tmp_path / 'run')]) == 0
+        assert '1, 1 of them reached' in capsys.readouterr().out
+        record = read_record(tmp_path / 'run')
+        assert record.ticks == len(live.ticks)
+
+    def test_tells_of_it(self, live, tmp_path):
+        with open_bag(files.write(tmp_path / 'bag', live.messages())) as bag:
+            told = replay(bag, PARAMETERS)
+        assert (told.ticks, told.goals, told.arrived) == (len(live.ticks), 1, 1)
+        assert told.restarts == live.restarts
+
+
+class TestBadMessages:
+    def test_are_passed_over_and_counted(self, live, tmp_path):
+        """A pose that is nowhere, a goal in another frame, an update beside the map: the rest is as it was."""
+        messages = live.messages()
+        bad = [
+            (0.5, '/pose', pose_stamped(0.5, ZERO)),
+            (0.5, '/goal_pose', pose_stamped(0.5, GOAL, 'odom')),
+            (0.5, '/map_updates', grid_update(0.5, np.zeros((2, 2), np.int8), (119, 3))),
+        ]
+        bad[0][2].pose.position.x = float('nan')
+        found, problems = replayed(files.write(tmp_path / 'bag', sorted([*messages, *bad], key=lambda item: item[0])))
+        assert_same(found, live)
+        assert problems.total() == 3
+        told = ' '.join(problems)
+        assert 'nan' in told
+        assert "'odom'" in told
+        assert '(119, 3)' in told
+
+
+def still(*, pose_frame='map', goal_frame='map', pose_message=pose_stamped):
+    """A robot that stands; map, pose and goal once each."""
+    return [
+        (0.0, '/map', occupancy_grid(0.0, occupancy(), GEOMETRY)),
+        (0.1, '/pose', pose_message(0.1, START, pose_frame)),
+        (0.2, '/goal_pose', pose_stamped(0.2, GOAL, goal_frame)),
+    ]
+
+
+def refusal(path, topics=None):
+    with pytest.raises(BagError) as error, open_bag(path, topics) as bag:
+        list(ticks(bag, PARAMETERS))
+    assert str(path) in str(error.value)
+    return str(error.value)
+
+
+class TestTopics:
+    def test_are_chosen_by_option(self, tmp_path):
+        messages = [*still(), (0.3, '/other/map', occupancy_grid(0.3, occupancy(), GEOMETRY))]
+        path = files.write(tmp_path / 'bag', messages)
+        assert '/map, /other/map; tell which with --map-topic' in refusal(path)
+        with open_bag(path, Topics(map='/other/map')) as bag:
+            assert bag.topics.map.name == '/other/map'
+
+    def test_may_lie_in_a_namespace(self, tmp_path):
+        messages = [(time_s, f'/robot1{topic}', message) for time_s, topic, message in still()]
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            assert [topic.name for topic in (bag.topics.map, bag.topics.pose, bag.topics.goal)] == [
+                '/robot1/map',
+                '/robot1/pose',
+                '/robot1/goal_pose',
+            ]
+
+    def test_of_the_planner_itself_are_not_taken_for_others(self, tmp_path):
+        """It publishes an OccupancyGrid of expansions, and waypoints."""
+        messages = [
+            *((time_s, topic.replace('map', 'grid'), message) for time_s, topic, message in still()),
+            (0.3, '/expansions', occupancy_grid(0.3, occupancy(), GEOMETRY)),
+            (0.3, '/waypoint', pose_stamped(0.3, GOAL)),
+        ]
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            assert (bag.topics.map.name, bag.topics.pose.name) == ('/grid', '/pose')
+
+    def test_transforms_come_before_a_pose_that_is_said_only_while_the_robot_moves(self, tmp_path):
+        messages = [
+            *(item for item in still() if item[1] != '/pose'),
+            (0.1, '/amcl_pose', pose_with_covariance(0.1, START)),
+            (0.1, '/tf', transforms(0.1, ('map', 'base_link', START))),
+        ]
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            assert bag.topics.pose.name == '/tf'
+
+    def test_of_another_type_are_refused(self, tmp_path):
+        path = files.write(tmp_path / 'bag', [*still(), (0.3, '/chatter', files.string('hello'))])
+        message = refusal(path, Topics(map='/chatter'))
+        assert '/chatter is of type std_msgs/msg/String; a map is nav_msgs/msg/OccupancyGrid' in message
+
+    def test_that_are_not_there_are_told_with_those_that_are(self, tmp_path):
+        message = refusal(files.write(tmp_path / 'bag', still()), Topics(goal='/nowhere'))
+        assert 'no topic /nowhere' in message
+        assert '/goal_pose (geometry_msgs/msg/PoseStamped, 1)' in message
+
+    @pytest.mark.parametrize(('role', 'name'), [('map', '/map'), ('pose', '/pose'), ('goal', '/goal_pose')])
+    def test_that_are_missing_are_named(self, role, name, tmp_path):
+        messages = [item for item in still() if item[1] != name]
+        message = refusal(files.write(tmp_path / 'bag', messages))
+        assert f'no {role}' in message
+        assert f'--{role}-topic' in message
+
+
+class TestBadBags:
+    def test_that_are_not_there(self, tmp_path):
+        assert 'no such file' in refusal(tmp_path / 'nothing')
+
+    def test_that_are_empty(self, tmp_path):
+        assert 'empty' in refusal(files.write(tmp_path / 'bag', []))
+
+    @pytest.mark.parametrize('storage', ['sqlite3', 'mcap'])
+    @pytest.mark.parametrize('left', [0.0, 0.4, 0.95])
+    def test_that_are_cut_off(self, live, storage, left, tmp_path):
+        folder = files.write(tmp_path / 'bag', live.messages(), storage)
+        file = next(path for path in folder.iterdir() if path.suffix in ('.mcap', '.db3'))
+        data = file.read_bytes()
+        file.write_bytes(data[: int(left * len(data))])
+        message = refusal(folder)
+        assert 'cut off' in message
+        assert 'recover' in message
+
+    def test_that_are_something_else(self, tmp_path):
+        path = tmp_path / 'picture.mcap'
+        path.write_bytes(b'\x89PNG' + bytes(100))
+        assert 'cannot be read' in refusal(path)
+        assert 'Unrecognized' in refusal(shutil.copy(path, tmp_path / 'picture.png'))
+
+    def test_without_metadata(self, tmp_path):
+        folder = files.write(tmp_path / 'bag', still())
+        (folder / 'metadata.yaml').unlink()
+        assert 'bag.mcap' in refusal(folder)
+
+    @pytest.mark.parametrize(
+        ('messages', 'role'),
+        [(still(pose_frame='odom'), 'pose'), (still(goal_frame='odom'), 'goal')],
+        ids=['pose', 'goal'],
+    )
+    def test_with_nothing_in_the_maps_frame(self, messages, role, tmp_path):
+        message = refusal(files.write(tmp_path / 'bag', messages))
+        assert f'no {role} in it could be used' in message
+        assert "'odom'" in message
+
+    def test_whose_transforms_do_not_lead_to_the_robot(self, tmp_path):
+        messages = [item for item in still() if item[1] != '/pose']
+        messages.append((0.1, '/tf', transforms(0.1, ('odom', 'base_link', START))))
+        message = refusal(files.write(tmp_path / 'bag', messages))
+        assert "'map' to 'base_link'" in message
+        assert 'odom to base_link' in message
+
+    def test_end_the_command_with_a_line(self, tmp_path, capsys):
+        assert main(['replay', str(tmp_path / 'nothing')]) == 2
+        assert capsys.readouterr().err.count('\n') == 1
+
+
+class TestGoals:
+    def test_come_with_the_map_and_the_pose_of_their_time(self, live, tmp_path):
+        with open_bag(files.write(tmp_path / 'bag', live.messages())) as bag:
+            (given,) = bag.goals()
+        assert (given.start.x_m, given.goal.x_m) == (START.x_m, GOAL.x_m)
+        assert given.geometry == GEOMETRY
+        assert np.array_equal(given.occupancy, live.maps[0][1])
+
+    def test_know_the_updates_before_them(self, tmp_path):
+        messages = [
+            *still(),
+            (0.3, '/map_updates', grid_update(0.3, np.full((3, 4), 100, np.int8), (20, 30))),
+            (0.4, '/goal_pose', pose_stamped(0.4, START)),
+        ]
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            before, after = bag.goals()
+        assert np.count_nonzero(before.occupancy != after.occupancy) == 12
+        assert (after.occupancy[30:33, 20:24] == 100).all()
