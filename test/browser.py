@@ -147,13 +147,11 @@ class Page:
         return self._browser.call(method, self._session, **parameters)
 
     def resize(self, width: int, height: int, scale: float = 1) -> None:
-        self.call(
-            'Emulation.setDeviceMetricsOverride',
-            width=width,
-            height=height,
-            deviceScaleFactor=scale,
-            mobile=width < 600,
-        )
+        """As narrow as a phone, it is one: with fingers."""
+        is_phone = width < 600
+        metrics = {'width': width, 'height': height, 'deviceScaleFactor': scale, 'mobile': is_phone}
+        self.call('Emulation.setDeviceMetricsOverride', **metrics)
+        self.call('Emulation.setTouchEmulationEnabled', enabled=is_phone)
 
     def prefer_dark(self, dark: bool) -> None:
         scheme = {'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}

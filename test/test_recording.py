@@ -72,9 +72,8 @@ class Witness(RecordedWalk):
 
 
 def walk(path, planner, world):
-    witness = Witness(path, planner, world)
-    run = move_to_goal(planner, witness)
-    witness.close()
+    with Witness(path, planner, world) as witness:
+        run = move_to_goal(planner, witness)
     assert not witness.error
     return run, witness.seen, read_record(path)
 

@@ -53,6 +53,12 @@ class Recorder:
         """Why nothing is recorded any more, if so."""
         return self._writer.error
 
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         self._writer.close()
 

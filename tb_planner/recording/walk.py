@@ -17,8 +17,8 @@ from tb_planner.world import Observation, World
 class RecordedWalk:
     """A world as another one is, interval by interval; what the planner does in it goes into a file.
 
-    move_to_goal(planner, walk) with walk = RecordedWalk(path, planner, world, About(…)); then walk.close(). A tick is
-    an interval, and the last one shows where the agent has come to.
+    with RecordedWalk(path, planner, world, About(…)) as walk: move_to_goal(planner, walk). A tick is an interval, and the
+    last one shows where the agent has come to.
     """
 
     def __init__(
@@ -47,6 +47,12 @@ class RecordedWalk:
     def error(self) -> str:
         """Why nothing is recorded any more, if so."""
         return self._writer.error
+
+    def __enter__(self) -> RecordedWalk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         self._writer.close()
