@@ -80,6 +80,16 @@ class Judged:
     problems: str = ''  # how many there were
     turning: str = ''  # how often the verdict is another if one map is left out
 
+    @property
+    def switched(self) -> tuple[tuple[Variation, Finding], ...]:
+        """Variations with another verdict than the same runs with no choice switched, or than this one's."""
+        base = next((finding for variation, finding in self.elsewhere if variation.base), self.finding)
+        return tuple(
+            (variation, finding)
+            for variation, finding in self.elsewhere
+            if not variation.base and finding.verdict not in (Verdict.NOT_RUN, base.verdict)
+        )
+
 
 def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) -> Judged:
     """The claim in its own experiment, and in its variations."""
@@ -109,7 +119,7 @@ def _turning(claim: Claim, results: Results, verdict: Verdict) -> str:
             others += claim.judge(curves).verdict is not verdict
         except NotRun:
             continue
-    return f'another verdict if any one of {others} of the {len(with_one_left_out)} maps is left out' if others else ''
+    return f'without one of {others} of the {len(with_one_left_out)} maps the verdict is another' if others else ''
 
 
 def _look(judge_curves: Callable[[Curves], Finding], results: Results, variation: Variation) -> Finding:

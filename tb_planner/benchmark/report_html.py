@@ -74,6 +74,7 @@ def as_html(report: Report) -> str:
         f'<p>{escape(opening(report))}</p>',
         navigation(report),
         overview(report),
+        *(failing(report, verdict) for verdict in (Verdict.FAILS, Verdict.ONLY_IF)),
         *(claims_of(section) for section in with_reasons(report)),
         *(section_of(section, report) for section in report.sections),
         what_was_run(report),
@@ -123,6 +124,16 @@ def overview(report: Report) -> str:
     return table_of(Table('', ('paper', *(verdict.value for verdict in Verdict)), tuple(lines)))
 
 
+def failing(report: Report, verdict: Verdict) -> str:
+    """Links to all claims of a verdict, so that nobody has to look for them."""
+    items = ''.join(
+        f'<li><a href="#{slug(one.claim.id)}">{escape(one.claim.text)}</a> <small>{one.claim.paper}</small></li>'
+        for one in report.judged
+        if one.finding.verdict is verdict
+    )
+    return f'<h3>{badge(verdict)}</h3><ul>{items}</ul>' if items else ''
+
+
 # ---------------------------------------------------------------------- claims
 def with_reasons(report: Report) -> Iterable[tuple[Section, dict[str, str]]]:
     return ((section, report.reasons) for section in report.sections if section.claims)
@@ -162,12 +173,8 @@ def sentence(text: str) -> str:
 
 def elsewhere(one: Judged) -> str:
     """What comes out in variations, where that is something else."""
-    told = [
-        f'{variation.condition}: {finding.verdict.value} ({finding.figure})'
-        for variation, finding in one.elsewhere
-        if not variation.base and finding.verdict not in (Verdict.NOT_RUN, one.finding.verdict)
-    ]
-    return f'With other choices – {"; ".join(told)}' if told else ''
+    told = [f'{variation.condition}: {finding.verdict.value} ({finding.figure})' for variation, finding in one.switched]
+    return f'With one choice switched, on fewer problems – {"; ".join(told)}.' if told else ''
 
 
 def badge(verdict: Verdict) -> str:
