@@ -98,6 +98,11 @@ class Enquiry:
         return Answer(EnquiryStatus.SEARCHING, 'the search is not finished')
 
     @property
+    def has_path(self) -> bool:
+        """To the goals that were asked for last."""
+        return self._path is not None
+
+    @property
     def expansions(self) -> int:
         """Of the search in hand."""
         return 0 if self._planner is None else self._planner.expansions

@@ -19,7 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.costmap import TILE, UNKNOWN, Conversion, CostRules, checked_occupancy
 from tb_planner.geometry import Geometry
-from tb_planner.grid import Box, Cell, Change, Grid, OutsideGrid, whole_numbers
+from tb_planner.grid import BLOCKED, Box, Cell, Change, Grid, OutsideGrid, whole_numbers
+
+CLEARED_SHARE, CLEARED_CELLS = 0.5, 1000
+"""So much of what was blocked, and so many cells, have to be freed at once for a map to count as cleared."""
 
 RulesOf = Callable[[float], CostRules]
 """From a map's resolution in metres."""
@@ -37,6 +40,9 @@ class MapUpdate:
     """Where in a box the obstacles themselves are, without the margin around them; may be newer than the grid."""
     unknown: Callable[[Box], NDArray[np.bool_]] | None = None
     """Likewise, where nothing is known."""
+    cleared: bool = False
+    """Most of what was blocked is free, and nothing else is blocked: a costmap that was cleared looks like this, until
+    its obstacles are seen again."""
 
 
 class LiveMap:
@@ -95,9 +101,23 @@ class LiveMap:
                 self._update(here, list(here.grid.box.tiles(self._tile)), lambda: setattr(here, 'conversion', before))
         self._rules_of = rules
 
-    def latest(self) -> MapUpdate | None:
-        """What is new since the last call, or None. The grid of the update before is not to be read any more."""
-        return self._put(None)
+    def latest(self, *, leave_cleared: bool = False) -> MapUpdate | None:
+        """What is new since the last call, or None. The grid of the update before is not to be read any more.
+
+        leave_cleared: a map that has been cleared stays on offer; what comes back to it meanwhile is as if it had never
+        been gone."""
+        with self._changed_hands:
+            if leave_cleared and self._offer is not None and self._offer.cleared:
+                return None
+            self._offer, offer = None, self._offer
+            self._changed_hands.notify()
+        return offer
+
+    @property
+    def offers_cleared(self) -> bool:
+        """What latest() would return is a map that has been cleared."""
+        offer = self._offer
+        return offer is not None and offer.cleared
 
     def wait_until_fetched(self, limit_s: float) -> bool:
         """For the worker: whether there is nothing on offer, or not any more."""
@@ -215,4 +235,13 @@ class _Map:
             change,
             lambda box: occupancy[box.slices] >= threshold,
             lambda box: occupancy[box.slices] == UNKNOWN,
+            change is not None and _is_cleared(self.other, self.grid, change),
         )
+
+
+def _is_cleared(old: Grid, new: Grid, change: Change) -> bool:
+    """Most of what was blocked is free, and nothing else is blocked."""
+    if len(change.fallen) < CLEARED_CELLS or not new.terrain.reshape(-1)[change.risen].all():
+        return False
+    freed = np.count_nonzero(old.terrain.reshape(-1)[change.fallen] == BLOCKED)
+    return bool(freed >= CLEARED_CELLS and freed >= CLEARED_SHARE * np.count_nonzero(old.terrain == BLOCKED))

@@ -72,6 +72,11 @@ class PathDesk:
         return self._server.is_asked
 
     @property
+    def has_path(self) -> bool:
+        """One that was found, and stands."""
+        return self._enquiry.has_path
+
+    @property
     def requests(self) -> int:
         return self._server.accepted
 

@@ -115,6 +115,14 @@ class PlannerParameters:
         low=0,
         high=3600,
     )
+    clear_patience_s: float = parameter(
+        5.0,
+        'a map that suddenly has lost most of its obstacles, as a cleared costmap has, is believed only after so long, '
+        'if the robot is on its way and no path is asked for; 0 is at once',
+        unit='s',
+        low=0,
+        high=3600,
+    )
 
     # Nav2
     nav2: bool = parameter(False, "whether Nav2's planner actions are served; needs nav2_msgs", read_only=True)

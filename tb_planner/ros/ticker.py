@@ -18,6 +18,7 @@ from tb_planner.restart import Reason
 from tb_planner.ros.map_worker import MapWorker
 from tb_planner.ros.outputs import Outputs
 from tb_planner.ros.path_desk import PathDesk, Surroundings
+from tb_planner.ros.patience import Patience
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.poses import PoseSource
 from tb_planner.ros.problems import Problems
@@ -54,6 +55,7 @@ class Ticker:
         self._problems = problems
         self._now_s = now_s
         self._budget = SearchBudget(parameters.search_time_s)
+        self._patience = Patience(parameters.clear_patience_s, problems, now_s)
         self._maps_seen = 0
         self._map_s: float | None = None
         self._update: MapUpdate | None = None
@@ -65,6 +67,7 @@ class Ticker:
         self._parameters = parameters
         self.navigator.settings = parameters.settings()
         self._budget.search_time_s = parameters.search_time_s
+        self._patience.limit_s = parameters.clear_patience_s
         for desk in self.desks:
             desk.change(parameters)
 
@@ -101,6 +104,7 @@ class Ticker:
         """The map's age counts from now on."""
         if self._map_s is not None:
             self._map_s = self._now_s()
+        self._patience.forget()
 
     def distance_to_goal_m(self, pose: Pose2 | None) -> float | None:
         """Along the plan, and straight on from its end if it does not reach the goal yet."""
@@ -141,7 +145,7 @@ class Ticker:
 
     def _new_map(self, live_map: LiveMap) -> MapUpdate | None:
         """What is new; all is, to a new navigator after a tick that failed halfway."""
-        self._news = update = live_map.latest()
+        self._news = update = live_map.latest(leave_cleared=self._patience.lasts(live_map, self._may_wait()))
         self._update = update or self._update
         if not self._failed:
             return update
@@ -150,6 +154,12 @@ class Ticker:
         if goal is not None:
             self.navigator.new_goal(goal)
         return replace(self._update, change=None) if self._update is not None else None
+
+    def _may_wait(self) -> bool:
+        """For a better map: all that search have a way already."""
+        ways = [self.navigator.plan_reaches_goal] if self.navigator.goal is not None else []
+        ways += [desk.has_path for desk in self.desks if desk.is_asked or desk.has_path]
+        return bool(ways) and all(ways) and not self._failed
 
     def _map_is_lost(self) -> bool:
         age_s, limit_s = self.map_age_s(), self._parameters.map_timeout_s
