@@ -59,8 +59,9 @@ def depression_avoidance(results: Results) -> str:
         ]
         problems = curves.cell('RTAA*, one move, larger_g', many).counted
         told.append(
-            f'on {terrain} terrain ({problems} problems) {ratios[0]} at k = {few:g} and {ratios[1]} at k = {many:g}, there '
-            f'{ratios[2]} if the agent follows each path to its end and {ratios[3]} if ties also go to the newest state'
+            f'on {terrain} terrain ({problems} problems) {ratios[0]} at k = {few:g} and {ratios[1]} at k = {many:g}, '
+            f'there {ratios[2]} if the agent follows each path to its end and {ratios[3]} if ties also go to the '
+            'newest state'
         )
     return (
         'What daRTAA* gains over RTAA* shrinks as the look-ahead grows, and goes with choices that the paper does not '
@@ -86,9 +87,9 @@ def short_searches(table: str) -> Callable[[Results], str]:
         published = {'Table 2': '2.6', 'Table 3': '3.5'}[table]
         return (
             f'Repeated A* waits little here: a search of its takes {number(expansions / searches)} expansions on the '
-            f'average, and an interval has {k:g}, so that it waits for {number(intervals / moves - 1)} intervals a move; '
-            f'the paper’s waits for {published}. k was chosen by how long A* waits on known terrain; counted in k, what '
-            f'else a restart takes is free, and in the paper’s intervals of time it is not.'
+            f'average, and an interval has {k:g}, so that it waits for {number(intervals / moves - 1)} intervals a '
+            f'move; the paper’s waits for {published}. k was chosen by how long A* waits on known terrain; counted in '
+            f'k, what else a restart takes is free, and in the paper’s intervals of time it is not.'
         )
 
     return reason
@@ -106,11 +107,11 @@ def searching_against_path(results: Results) -> str:
     expansions = {name: f'{curves.mean("expansions", name, k, LARGE):,.0f}' for name in (TBA, HEAVIEST)}
     back = number(curves.mean('back_moves', HEAVIEST, k, LARGE))
     return (
-        'Two things add up, as in Theorem 2: moves made before the path is found, of which a large w saves many while k '
-        f'is small (on {LARGE} TBA* expands {expansions[TBA]} states and w = 3 {expansions[HEAVIEST]}), and the path’s '
-        f'own detours, which grow with w whatever k is. At k = {k:g} w = 3 makes {back} back-moves a run there and is '
-        f'{above[HEAVIEST]} above the optimum, all of it its path’s; TBA* is {above[TBA]} above. Re-opening and cutting '
-        f'corners do not help w = 3 (13.3 and 12.9 % above, on 50 problems). {_best(curves, "cost")}'
+        'Two things add up, as in Theorem 2: moves made before the path is found, of which a large w saves many while '
+        f'k is small (on {LARGE} TBA* expands {expansions[TBA]} states and w = 3 {expansions[HEAVIEST]}), and the '
+        f'path’s own detours, which grow with w whatever k is. At k = {k:g} w = 3 makes {back} back-moves a run there '
+        f'and is {above[HEAVIEST]} above the optimum, all of it its path’s; TBA* is {above[TBA]} above. Re-opening and '
+        f'cutting corners do not help w = 3 (13.3 and 12.9 % above, on 50 problems). {_best(curves, "cost")}'
     )
 
 
@@ -118,8 +119,8 @@ def detours_against_back_moves(results: Results) -> str:
     """The same for non-optimal moves."""
     return (
         'Back-moves fall with w, but the path’s own detours grow with it, and at large k little else is left: the same '
-        'trade-off as with costs. From w = 1 + √2 on every step that lowers h lowers f, also a step on no shortest path, '
-        f'and the search turns greedy. {_best(results.curves(*STATIC), "non_optimal_moves")}'
+        'trade-off as with costs. From w = 1 + √2 on every step that lowers h lowers f, also a step on no shortest '
+        f'path, and the search turns greedy. {_best(results.curves(*STATIC), "non_optimal_moves")}'
     )
 
 
@@ -149,8 +150,8 @@ def tba_has_not_found_its_path(results: Results) -> str:
     back, all_of_them = (curves.mean(measure, TBA, k, 'ROOMS') for measure in ('back_moves', 'non_optimal_moves'))
     return (
         f'k = {k:g} is not high for ROOMS: TBA* searches for {number(slices["ROOMS"])} intervals there, and for '
-        f'{number(slices["BG"])} on BG. {number(back)} of its {number(all_of_them)} non-optimal moves are back-moves made '
-        'meanwhile.'
+        f'{number(slices["BG"])} on BG. {number(back)} of its {number(all_of_them)} non-optimal moves are back-moves '
+        'made meanwhile.'
     )
 
 
@@ -165,9 +166,9 @@ def whole_paths_traced(results: Results) -> str:
         f'TB-WA*(3) expands {between(ratios)} times as many states as TB-GBFS, whichever way ties are broken. But as '
         'printed (Algorithm 1, line 25) path is built from s_best to s_root in every interval, and TB-GBFS’ paths are '
         'longer: at k = 1 it would trace 685,000 states a run on 300 problems of BG and 1,173,000 on 162 of ROOMS, '
-        'TB-WA*(3) 613,000 and 937,000: more than a hundred for each expansion. If ten steps of that take as long as an '
-        'expansion, as the 2009 paper has it, TB-WA*(3) is the faster one for k ≤ 4 on BG and k ≤ 16 on ROOMS, the sets '
-        'that the paper shows. Our trace-back ends where it meets the agent’s branch, and TB-GBFS keeps its lead '
+        'TB-WA*(3) 613,000 and 937,000: more than a hundred for each expansion. If ten steps of that take as long as '
+        'an expansion, as the 2009 paper has it, TB-WA*(3) is the faster one for k ≤ 4 on BG and k ≤ 16 on ROOMS, the '
+        'sets that the paper shows. Our trace-back ends where it meets the agent’s branch, and TB-GBFS keeps its lead '
         '(pytest -s test/test_experiments.py -k tracing).'
     )
 
@@ -220,8 +221,8 @@ def routes_are_hit(results: Results) -> str:
     return (
         f'{text} Lazy wins by far where less than a cell of the route changes: expansions of eager over lazy '
         f'{", ".join(gains)}. For the paper’s gain at rates 1 to 10 fewer cells must have changed, or ways have been '
-        'shorter, or time have gone mostly into starting searches, which as printed (Algorithm 1, lines 4 and 5) takes a '
-        'step for each of the million states.'
+        'shorter, or time have gone mostly into starting searches, which as printed (Algorithm 1, lines 4 and 5) takes '
+        'a step for each of the million states.'
     )
 
 
