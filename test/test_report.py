@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +26,7 @@ from tb_planner.benchmark.paper_2009 import PAPER_2009
 from tb_planner.benchmark.paper_2012 import EXPANSIONS, INTERVALS_MS, PAPER_2012
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
 from tb_planner.benchmark.reasons import REASONS
-from tb_planner.benchmark.report_html import as_html
+from tb_planner.benchmark.report_html import as_html, claim_of
 from tb_planner.benchmark.report_markdown import as_markdown
 from tb_planner.benchmark.trials import carry_out_task, tasks_of
 
@@ -541,6 +542,24 @@ def test_without_matplotlib_it_is_said_what_to_install(some, tmp_path, monkeypat
     options = argparse.Namespace(results=some, out=tmp_path, date=DATE, quick=True)
     with pytest.raises(SystemExit, match=r'tb_planner\[plot\]'):
         report.carry_out(options, FROM_PAPERS)
+
+
+DOCS = sorted((Path(__file__).parents[1] / 'docs').glob('report-*'))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DOCS, reason='there is no report in docs')
+def test_the_newest_report_in_docs_says_what_its_cells_say():
+    """Where claims or texts were edited: report --results FOLDER --out FOLDER --date DATE makes it anew."""
+    folder = DOCS[-1]
+    results = read_results(folder, [])
+    remade = report.make_report(results, FROM_PAPERS, folder.name.removeprefix('report-'))
+    summary = as_markdown(remade)
+    assert (folder / 'README.md').read_text() == summary
+    page = (folder / 'report.html').read_text()
+    for one in remade.judged:
+        assert claim_of(one, remade.reasons.get(one.claim.id, '')) in page
+    assert {path.name for path in folder.glob('*.svg')} == set(re.findall(r'!\[.*?\]\((.*?)\)', summary))
 
 
 def test_claims_are_rows_of_a_table():

@@ -78,7 +78,8 @@ def over_series(names: Sequence[str], ratios_of: Callable[[str], dict[float, flo
 
 
 def tba_dominates(curves: Curves) -> Finding:
-    of = 'suboptimality over that of TBA* with no more expansions an action'
+    least, most = (limit(float(Curve(curves, name).xs[at]) for name in OTHERS) for limit, at in ((min, 0), (max, -1)))
+    of = f'suboptimality over that of TBA* with no more of {number(least)} to {number(most)} expansions an action'
     return over_series(OTHERS, lambda series: at_equal_expansions(curves, series), 1.0, of)
 
 

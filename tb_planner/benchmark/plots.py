@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tb_planner.benchmark import published
 from tb_planner.benchmark.cells import Curves, NotRun, Results
+from tb_planner.benchmark.claims import counted
 from tb_planner.benchmark.claims_2009 import OTHERS, savings
 from tb_planner.benchmark.claims_2012 import index_of, lengths
 from tb_planner.benchmark.claims_2014 import TBA, back_share, everybody, look_aheads, sets_of, weighted
@@ -49,6 +50,12 @@ class Plot:
 K = 'look-ahead k'
 
 
+def told(caption: str, results: Results, experiment: str, part: str) -> str:
+    """The caption, and of how many problems the plot is."""
+    problems = counted(results.problems(experiment, part))
+    return f'{caption} {problems[0].upper()}{problems[1:]}.'.strip()
+
+
 # ---------------------------------------------------------------------- 2009
 def figure_3_of_2009(results: Results) -> Plot:
     curves = results.curves('2009', 'Figure 3')
@@ -62,6 +69,7 @@ def figure_3_of_2009(results: Results) -> Plot:
     panel = Panel('', tuple(lines), 'states expanded an action', 'cost / shortest')
     caption = 'Each point is a setting (R, depth, queue, look-ahead); nearer to the lower left is better. Axes are '
     caption += 'logarithmic; TBA* expands nothing once it has found its path, so its points are close together.'
+    caption = told(caption, results, '2009', 'Figure 3')
     return Plot('2009-figure-3', '2009, Figure 3: TBA* against real-time search', caption, (panel,))
 
 
@@ -76,7 +84,7 @@ def table_1_of_2009(results: Results) -> Plot:
         lines.append(Line(label, tuple(xs), tuple(curves.over_x('suboptimality', series))))
         lines.append(Line(label, tuple(map(float, published.RESOURCES)), printed, dashed=True))
     panel = Panel('', tuple(lines), 'R, resources an action', 'cost / shortest')
-    caption = 'Solid: here. Dashed: published.'
+    caption = told('Solid: here. Dashed: published.', results, '2009', 'Table 1')
     return Plot('2009-table-1', '2009, Table 1: acting early and late', caption, (panel,))
 
 
@@ -91,6 +99,7 @@ def enhancements_of_2009(results: Results) -> Plot:
         'How much shorter than basic TBA*’s paths are with each. The paper says about 2 % of the rule for switching '
     )
     caption += 'paths at R ≤ 100, and insignificant of shortcuts.'
+    caption = told(caption, results, '2009', 'enhancements')
     return Plot('2009-enhancements', '2009, section 4.3: the two enhancements', caption, (panel,))
 
 
@@ -107,6 +116,9 @@ def tables_of_2012(results: Results) -> Plot:
     caption = (
         'Solid: here, by expansions. Dashed: published, by time. An interval of 0.3 ms stands for 1,130 expansions.'
     )
+    for table in published.TABLES:
+        if ('2012', table) in results.parts:
+            caption = told(f'{caption} {table}:', results, '2012', table)
     return Plot('2012-tables', '2012, Tables 1 to 3: time intervals to the goal', caption, tuple(panels))
 
 
@@ -135,6 +147,7 @@ def figure_of_2014(
             )
             panels.append(Panel(name, lines, K, y_label, y_log=y_log))
         caption = 'Means over all problems of a set. The paper shows BG and ROOMS.'
+        caption = told(caption, results, '2014', 'Figures 1-4')
         return Plot(f'2014-figure-{number}', f'2014, Figure {number}: {what}', caption, tuple(panels))
 
     return plot
@@ -161,7 +174,8 @@ def figure_5_of_2014(results: Results) -> Plot:
         )
         panels.append(Panel(f'rate {rate:g} %', lines, K, label))
     title = '2014, Figure 5: cost and search time on changing maps'
-    return Plot('2014-figure-5', title, 'With lazy restarts.', tuple(panels))
+    caption = told('With lazy restarts.', results, '2014-dynamic', 'Figure 5')
+    return Plot('2014-figure-5', title, caption, tuple(panels))
 
 
 def figure_6_of_2014(results: Results) -> Plot:
@@ -178,6 +192,7 @@ def figure_6_of_2014(results: Results) -> Plot:
         lines.append(Line(f'rate {rate:g} %', weights, tuple(ratios), dashed))
     panel = Panel('', tuple(lines), 'weight w', 'lazy / eager', x_log=False, y_log=False)
     caption = 'Below 1 lazy is better. Solid: search time. Dashed: expansions.'
+    caption = told(caption, results, '2014-dynamic', 'Figure 6')
     return Plot('2014-figure-6', '2014, Figure 6: lazy over eager restarting', caption, (panel,))
 
 
@@ -207,6 +222,7 @@ def lazy_by_rate(results: Results) -> Plot:
                 lines.append(Line(series, *_transposed(points), dashed))
         panels.append(Panel(f'{name} cells', tuple(lines), 'change rate, %', 'lazy / eager'))
     caption = 'Below 1 lazy is better. Solid: search time. Dashed: expansions. The 2014 paper’s maps are 1000 x 1000.'
+    caption = told(caption, results, 'ours', 'lazy against eager')
     return Plot('ours-lazy', 'Ours: lazy over eager restarting, by how much changes', caption, tuple(panels))
 
 
@@ -222,7 +238,9 @@ def replanning(results: Results) -> Plot:
             )
             panels.append(Panel(f'rate {rate:g} %', lines, K, label))
     title = 'Ours: D* Lite, Repeated A* and RTB-WA* on changing maps'
-    return Plot('ours-replanning', title, '1000 x 1000 cells, 10 % obstacles, as in the 2014 paper.', tuple(panels))
+    caption = '1000 x 1000 cells, 10 % obstacles, as in the 2014 paper.'
+    caption = told(caption, results, 'ours-replanning', 'D* Lite')
+    return Plot('ours-replanning', title, caption, tuple(panels))
 
 
 PLOTS: dict[str, tuple[Callable[[Results], Plot], ...]] = {
