@@ -28,6 +28,7 @@ from tb_planner.question import (
     is_same,
     path_along,
     refusal,
+    rest_of,
     route_along,
 )
 from tb_planner.sight import clear
@@ -35,6 +36,8 @@ from tb_planner.standing_route import StandingRoute
 
 MOST_LEGS = 16
 """Legs that are begun in a step; the next step goes on."""
+NEAR_M = 1.0
+"""So near to a goal, along the path, the robot may be done with it; Nav2's trees say so at 0.7 m."""
 
 _LEAST_TOLERANCE = 1.5  # in cells: a robot anywhere in its cell is up to 0.71 from the centre, where its route begins
 
@@ -152,10 +155,11 @@ class Enquiry:
     # -------------------------------------------------------------------------------------------------- the search
     def _serves(self, on: MapUpdate, asked: Question, question: Question) -> bool:
         """What there is, for another question than it was begun for."""
-        if not asked.has_goals_of(question):
+        left_out = asked.goals_left_out(question)
+        if left_out is None:
             return False
         if not question.start_is_robot:
-            return is_same(asked.start, question.start)
+            return left_out == 0 and is_same(asked.start, question.start)
         if not on.geometry.contains(cell_of(on.geometry, question.start)):
             return False
         position = on.geometry.to_grid(question.start.x_m, question.start.y_m)
@@ -166,11 +170,26 @@ class Enquiry:
             position = free[0] + 0.5, free[1] + 0.5
         tolerance = max(self._settings.deviation_tolerance_m / on.geometry.resolution_m, _LEAST_TOLERANCE)
         if self._path is not None and self._route is not None:
-            return self._route.meet(on.grid, position, tolerance)
+            return self._route.meet(on.grid, position, tolerance) and self._leave_out(left_out, question, on)
+        if left_out:
+            return False
         if self._has_no_path:
             return cell_of(on.geometry, asked.start) == cell_of(on.geometry, question.start)
         begun = on.geometry.to_grid(asked.start.x_m, asked.start.y_m)
         return math.dist(begun, position) <= tolerance and clear(on.grid.terrain, *position, *begun)
+
+    def _leave_out(self, goals: int, question: Question, on: MapUpdate) -> bool:
+        """The robot is done with so many of the goals; whether the rest of the path serves."""
+        if goals == 0:
+            return True
+        if self._path is None or self._route is None:
+            return False
+        rest = rest_of(self._path, self._route, goals, whole_cells(NEAR_M, on.geometry), on)
+        if rest is None:
+            return False
+        self._path, self._route = rest
+        self._legs, self._question = self._legs[goals:], question
+        return True
 
     def _begin(self) -> None:
         """Afresh, with the next step."""

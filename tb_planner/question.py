@@ -64,9 +64,12 @@ class Question:
     start_is_robot: bool
     """Then a path serves as long as the robot is on it, wherever; else it begins at the start."""
 
-    def has_goals_of(self, other: Question) -> bool:
-        same_kind = self.start_is_robot == other.start_is_robot and len(self.goals) == len(other.goals)
-        return same_kind and all(map(is_same, self.goals, other.goals))
+    def goals_left_out(self, later: Question) -> int | None:
+        """How many of the first goals a later question has no more; None if the rest is another."""
+        count = len(self.goals) - len(later.goals)
+        if count < 0 or self.start_is_robot != later.start_is_robot:
+            return None
+        return count if all(map(is_same, self.goals[count:], later.goals)) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,19 @@ def path_along(legs: Sequence[Leg], geometry: Geometry, question: Question) -> F
     if (points_m[0] == points_m[1]).all():
         points_m, ends = points_m[1:], ends - 1
     return FoundPath(points_m, tuple(ends.tolist()))
+
+
+def rest_of(
+    path: FoundPath, route: StandingRoute, goals: int, near: int, on: MapUpdate
+) -> tuple[FoundPath, StandingRoute] | None:
+    """What is left of a path and its route when the robot is done with so many goals: Nav2 takes a goal off the list
+    when the robot is near it. None if it is not, so many cells, or has passed a later one, too."""
+    first, ends = route.passed, route.ends[goals:]
+    if route.ends[goals - 1] - first > near or ends[0] < first:
+        return None
+    cut = first + len(path.points_m) - len(route.cells)  # the start may be a point before the first cell's
+    rest = FoundPath(path.points_m[cut:], tuple(end - cut for end in path.ends[goals:]))
+    return rest, StandingRoute(route.cells[first:], [end - first for end in ends], on.grid)
 
 
 def is_same(one: Pose2, other: Pose2) -> bool:

@@ -19,7 +19,7 @@ from tb_planner.sight import clear
 MOST_FALLEN = 2**17
 """So many cells that fell are looked at one by one, some milliseconds of work; if more fell, the map is another one."""
 MOST_LOOKS = 64
-"""Places of the route that are looked at from the robot, nearest first."""
+"""Places of a stretch of the route that are looked at from the robot, nearest first."""
 
 _PAST = 2 - math.sqrt(2)  # what a diagonal step past a cell may save against the way through it
 
@@ -39,16 +39,17 @@ class StandingRoute:
 
     def meet(self, grid: Grid, position: tuple[float, float], tolerance: float) -> bool:
         """Whether the robot is on what is left of it: within so many cells, and in clear sight. What it has passed is
-        left behind."""
+        left behind. Where the route comes by twice, the robot is there for the first time: nothing is skipped."""
         ahead = self.cells[self.passed :] + 0.5
         distance = np.hypot(ahead[:, 0] - position[0], ahead[:, 1] - position[1])
         near = np.flatnonzero(distance <= tolerance)
-        for i in near[np.argsort(distance[near], kind='stable')][:MOST_LOOKS].tolist():
-            if clear(grid.terrain, *position, *ahead[i].tolist()):
-                if i:
-                    self.passed += i
-                    self._fits(grid)
-                return True
+        for stretch in np.split(near, np.flatnonzero(np.diff(near) > 1) + 1):
+            for i in stretch[np.argsort(distance[stretch], kind='stable')][:MOST_LOOKS].tolist():
+                if clear(grid.terrain, *position, *ahead[i].tolist()):
+                    if i:
+                        self.passed += i
+                        self._fits(grid)
+                    return True
         return False
 
     def fault(self, grid: Grid, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:

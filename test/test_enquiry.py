@@ -263,6 +263,18 @@ def test_what_is_blocked_behind_the_robot_does_not_matter():
     assert desk.ask(half, (1.75, 0.55)).path is path
 
 
+def test_on_a_path_that_comes_back_nothing_of_it_is_skipped():
+    desk = Desk(free_room(40, 5), algorithm=tba_star())
+    goals = (3.75, 0.15), (0.45, 0.25)
+    path = desk.ask((0.35, 0.15), *goals).path
+    beside = (0.46, 0.24)  # on its way, but nearer to the end of the path
+    assert desk.ask(beside, *goals).path is path
+    desk.block(desk.geometry.cell_at(*path.points_m[15]))
+    answer = desk.ask(beside, *goals)
+    assert answer.path is not path
+    assert desk.cost(answer) > 0
+
+
 def test_a_robot_off_its_path_gets_a_path_from_where_it_is():
     desk = Desk(picture(WALL_WITH_DOORS), deviation_tolerance_m=0.2)
     path = desk.ask((0.35, 0.15), (1.75, 0.15)).path
@@ -360,6 +372,42 @@ def test_another_algorithm_finds_another_path_and_other_lengths_do_not():
     assert desk.ask((0.35, 0.25), (1.75, 0.25)).path is path
     desk.enquiry.change(settings(algorithm=tba_star()), 0.3)
     assert desk.ask((0.35, 0.25), (1.75, 0.25)).path is not path
+
+
+def test_when_the_robot_is_done_with_a_goal_the_rest_of_its_path_serves():
+    """As with Nav2's RemovePassedGoals."""
+    desk = Desk(picture(WALL_WITH_DOORS))
+    goals = [(1.75, 0.15, 1.0), (1.75, 0.85, 2.0), (0.35, 0.85, 3.0)]
+    path = desk.ask((0.35, 0.15), *goals, steps=2).path
+    searches = desk.enquiry.searches
+    near = path.points_m[path.ends[0] - 5]
+    rest = desk.ask(near + 0.02, *goals[1:]).path
+    assert rest.points_m.tolist() == path.points_m[path.ends[0] - 5 :].tolist()
+    assert [tuple(rest.points_m[end]) for end in rest.ends] == [goal[:2] for goal in goals[1:]]
+    assert desk.ask(rest.points_m[7], *goals[1:]).path is rest
+    assert desk.enquiry.searches == searches
+    desk.block((2, 2))
+    assert desk.ask(rest.points_m[7], *goals[1:]).path is rest
+    desk.block(desk.geometry.cell_at(*rest.points_m[-5]))
+    other = desk.ask(rest.points_m[7], *goals[1:], steps=2)
+    assert other.path is not rest
+    assert desk.cost(other) > 0
+
+
+def test_a_goal_left_out_far_from_it_makes_another_path():
+    desk = Desk(free_room(40, 10))
+    path = desk.ask((0.35, 0.15), (3.75, 0.15), (0.35, 0.85)).path
+    straight = desk.ask((0.35, 0.15), (0.35, 0.85)).path
+    assert len(straight.points_m) < len(path.points_m) / 4
+
+
+def test_goals_left_out_behind_the_robot_make_another_path_if_it_is_past_more_of_them():
+    desk = Desk(free_room(40, 10))
+    goals = [(1.05, 0.15), (2.05, 0.15), (3.05, 0.15)]
+    desk.ask((0.35, 0.15), *goals)
+    answer = desk.ask((2.55, 0.15), *goals[1:])
+    assert [tuple(answer.path.points_m[end]) for end in answer.path.ends] == goals[1:]
+    assert answer.path.points_m[0].tolist() == [2.55, 0.15]
 
 
 # ------------------------------------------------------------------------------------------------------ at random
