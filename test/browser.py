@@ -119,13 +119,24 @@ class Browser:
             else:
                 self.events.append(message)
 
-    def open(self, url: str, *, width: int = 1280, height: int = 800, scale: float = 1, dark: bool = False) -> Page:
+    def open(
+        self,
+        url: str,
+        *,
+        width: int = 1280,
+        height: int = 800,
+        scale: float = 1,
+        dark: bool = False,
+        offline: bool = True,
+    ) -> Page:
         target = self.call('Target.createTarget', url='about:blank')['targetId']
         session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         page = Page(self, session, target)
         for domain in ('Page', 'Runtime', 'Log', 'Network'):
             page.call(f'{domain}.enable')
-        page.call('Network.emulateNetworkConditions', offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+        if offline:
+            speed = {'latency': 0, 'downloadThroughput': 0, 'uploadThroughput': 0}
+            page.call('Network.emulateNetworkConditions', offline=True, **speed)
         page.resize(width, height, scale)
         page.prefer_dark(dark)
         page.call('Page.navigate', url=url)

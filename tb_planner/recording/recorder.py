@@ -14,7 +14,7 @@ from tb_planner.errand import Search
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.planner import Expanded, TimeBoundedPlanner
-from tb_planner.recording.writer import About, Frame, MapNews, Place, RecordWriter
+from tb_planner.recording.writer import CHUNK_S, About, Frame, MapNews, Place, RecordWriter
 
 _Seen: TypeAlias = (
     'tuple[float, str, Place | None, Place | None, Place | None, tuple[str, ...], int, int, int, int, '
@@ -37,7 +37,7 @@ class Recorder:
         path: str | os.PathLike[str] | None,
         about: About,
         *,
-        chunk_s: float = 1.0,
+        chunk_s: float = CHUNK_S,
         also: Callable[[bytes], object] | None = None,
     ) -> None:
         self._writer = RecordWriter(path, about, chunk_s=chunk_s, also=also)

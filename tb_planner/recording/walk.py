@@ -17,8 +17,8 @@ from tb_planner.world import Observation, World
 class RecordedWalk:
     """A world as another one is, interval by interval; what the planner does in it goes into a file.
 
-    with RecordedWalk(path, planner, world, About(…)) as walk: move_to_goal(planner, walk). A tick is an interval, and the
-    last one shows where the agent has come to.
+    with RecordedWalk(path, planner, world, About(…)) as walk: move_to_goal(planner, walk). A tick is an interval, and
+    the last one shows where the agent has come to.
     """
 
     def __init__(

@@ -32,6 +32,8 @@ from tb_planner.recording.format import (
 
 MOST_WAITING = 64 * 2**20
 """Bytes of frames that wait to be written. A disk that is too slow for more costs frames, not memory."""
+CHUNK_S = 0.25
+"""Between two chunks: who looks on sees things so late, and a crash costs so much."""
 FRAME_BYTES = 500
 """Of a frame with nothing new in it, about."""
 TILE = 64
@@ -116,7 +118,7 @@ class RecordWriter:
         path: str | os.PathLike[str] | None,
         about: About,
         *,
-        chunk_s: float = 1.0,
+        chunk_s: float = CHUNK_S,
         also: Callable[[bytes], object] | None = None,
     ) -> None:
         self.error = ''

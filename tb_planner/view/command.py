@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import threading
 from pathlib import Path
 from typing import Any
 
 from tb_planner.recording import read_record
 from tb_planner.view.page import make_page
+from tb_planner.view.server import HOST, LiveServer
 
 DONE = 0
 EXAMPLES = """examples:
   python -m tb_planner view demo.tbrun
   python -m tb_planner view demo.tbrun -o demo.html --title 'The office, before the doors were moved'
+  python -m tb_planner view demo.tbrun --live
 """
 
 
@@ -28,10 +31,16 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument('run', metavar='RUN', type=Path, help='what a node, a demo or a Recorder has recorded')
     parser.add_argument('-o', '--output', metavar='FILE', type=Path, help="default: RUN's name with .html")
     parser.add_argument('--title', help="default: the record's own, or its name")
+    live = parser.add_argument_group('while the run goes on')
+    live.add_argument('--live', action='store_true', help='serve the page, and show in it what is being recorded')
+    live.add_argument('--port', metavar='N', type=int, default=0, help='default: one that is free')
+    live.add_argument('--host', default=HOST, help=f'where to listen, default: {HOST}, which is this computer alone')
 
 
 def view(options: argparse.Namespace) -> int:
     """Reads the record to see whether it can be shown, and writes the page."""
+    if options.live:
+        return serve(options)
     output: Path = options.output or options.run.with_suffix('.html')
     if output == options.run:
         raise ValueError(f'{output} is the record itself; give the page another name with -o')
@@ -44,4 +53,20 @@ def view(options: argparse.Namespace) -> int:
     seconds = record.columns['time_us'].sum() / 1e6 if record.ticks else 0.0
     size = output.stat().st_size / 1e6
     print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts)} restarts, {size:.1f} MB')
+    return DONE
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Until Ctrl-C."""
+    if options.output is not None:
+        raise ValueError(f'-o {options.output} is for a run that is over; --live serves its page')
+    try:
+        server = LiveServer(options.run, host=options.host, port=options.port, title=options.title or options.run.stem)
+    except (OSError, OverflowError) as error:
+        raise ValueError(f'no server at {options.host}, port {options.port}: {error}') from error
+    print(f'{options.run} is shown at {server.url} until Ctrl-C', flush=True)
+    try:
+        threading.Event().wait()
+    finally:
+        server.close()
     return DONE

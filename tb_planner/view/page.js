@@ -13,6 +13,10 @@ const ICONS = {
   'restart-after': '<path d="M6 6l7 6-7 6M18 5v14"/>',
   'zoom-fit': '<path d="M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5"/>',
   follow: '<circle cx="12" cy="12" r="3" class="solid"/><path d="M12 3v4M12 17v4M3 12h4M17 12h4"/>',
+  move: '<path d="M12 4v16M4 12h16M9 7l3-3 3 3M9 17l3 3 3-3M7 9l-3 3 3 3M17 9l3 3-3 3"/>',
+  goal: '<circle cx="12" cy="12" r="8"/><circle cx="12" cy="12" r="2.6" class="solid"/>',
+  draw: '<path d="M5 19l1-4L16 5l3 3L9 18z"/>',
+  erase: '<path d="M9 19l-5-5L14 4l6 6-9 9zM9 9l6 6"/>',
   theme: '<path d="M12 4a8 8 0 1 0 0 16z" class="solid"/><circle cx="12" cy="12" r="8"/>',
 };
 
@@ -33,8 +37,10 @@ class Page {
     this.time = 0; // of the record, while it plays
     this.isPlaying = this.isFollowing = this.isLive = false;
     this.wantsFrame = false;
+    this.tool = 'move';
     this.listed = 0;
-    for (const name of Object.keys(ICONS)) if ($(name) && name !== 'pause') $(name).innerHTML = icon(name);
+    for (const name of Object.keys(ICONS)) if ($(name)) $(name).innerHTML = icon(name);
+    for (const button of $('tools').children) button.innerHTML = icon(button.dataset.tool);
     this.buildLegend();
     this.listen();
     this.resize();
@@ -48,19 +54,33 @@ class Page {
     this.sendScout();
   }
 
-  // The same chunks from a server, one a message.
-  stream(address) {
-    const url = new URL(address, location.href);
+  // The same chunks from a server, one a message. A server that was gone, or a record that was begun anew, is seen anew.
+  stream(path) {
+    const url = new URL(path, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url);
     let last = Promise.resolve();
     socket.binaryType = 'arraybuffer';
-    socket.onmessage = ({ data }) => {
-      last = last.then(() => this.record.append(new Uint8Array(data, 4))).then(() => this.grown()).catch((error) => this.fail(error));
+    socket.onopen = () => {
+      if (this.record.head.kind) location.reload();
     };
-    socket.onclose = () => this.setLive(false);
-    this.setLive(true);
+    socket.onmessage = ({ data }) => {
+      if (typeof data === 'string') this.setTools(JSON.parse(data).input);
+      else last = last.then(() => this.record.append(new Uint8Array(data, 4))).then(() => this.grown()).catch((error) => this.fail(error));
+    };
+    socket.onclose = () => {
+      this.setTools(false);
+      $('live').textContent = 'Not connected';
+      setTimeout(() => this.stream(path), 1000);
+    };
+    this.socket = socket;
     $('live').hidden = false;
+    if (!this.record.ticks) $('message').textContent = 'Nothing has been recorded yet.';
+    this.setLive(true);
+  }
+
+  tell(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
   grown() {
@@ -134,6 +154,7 @@ class Page {
 
   setLive(isLive) {
     this.isLive = isLive;
+    $('live').textContent = 'Live';
     $('live').setAttribute('aria-pressed', String(isLive));
     if (isLive) this.goTo(this.record.ticks - 1);
   }
@@ -319,6 +340,28 @@ class Page {
     keep('theme', theme);
   }
 
+  // Only a page that is heard has tools.
+  setTools(areHeard) {
+    $('tools').hidden = !areHeard;
+    if (!areHeard) this.setTool('move');
+  }
+
+  setTool(tool) {
+    this.tool = tool;
+    $('map').parentElement.dataset.tool = tool;
+    for (const button of $('tools').children) button.setAttribute('aria-checked', String(button.dataset.tool === tool));
+  }
+
+  // What the pointer does to the world at this place, in pixels; true if it is more than moving the map.
+  use(px, py, isFirst) {
+    const { facts } = this.replay.map || {};
+    if (this.tool === 'move' || !facts?.origin) return false;
+    const place = toMetres(facts, ...this.scene.cellAt(px, py));
+    if (this.tool !== 'goal') this.tell({ [this.tool]: place });
+    else if (isFirst) this.tell({ goal: place });
+    return true;
+  }
+
   setFollowing(isFollowing) {
     this.isFollowing = isFollowing;
     $('follow').setAttribute('aria-pressed', String(isFollowing));
@@ -357,6 +400,7 @@ class Page {
     click('follow', () => this.setFollowing(!this.isFollowing));
     click('theme', () => this.toggleTheme());
     click('live', () => this.setLive(!this.isLive));
+    for (const button of $('tools').children) button.addEventListener('click', () => this.setTool(button.dataset.tool));
     click('help-button', () => $('help').showModal());
     $('restarts').addEventListener('click', (event) => {
       const button = event.target.closest('button');
@@ -419,6 +463,7 @@ class Page {
     map.addEventListener('pointerdown', (event) => {
       map.setPointerCapture(event.pointerId);
       pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+      if (pointers.size === 1 && this.use(event.offsetX, event.offsetY, true)) return;
       map.classList.add('dragged');
       if (pointers.size === 2) pinch = spread().far;
     });
@@ -426,6 +471,7 @@ class Page {
       this.point(event.offsetX, event.offsetY);
       const before = pointers.get(event.pointerId);
       if (!before) return;
+      if (pointers.size === 1 && this.use(event.offsetX, event.offsetY, false)) return;
       if (pointers.size === 1) {
         if (this.isFollowing) this.setFollowing(false);
         this.scene.drag(event.offsetX - before.x, event.offsetY - before.y);
@@ -445,7 +491,7 @@ class Page {
       });
     }
     map.addEventListener('pointerleave', () => { $('pointed').textContent = ''; });
-    map.addEventListener('dblclick', () => this.fit());
+    map.addEventListener('dblclick', () => this.tool === 'move' && this.fit());
     map.addEventListener('wheel', (event) => {
       event.preventDefault();
       this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.offsetX, event.offsetY);

@@ -11,17 +11,21 @@ SCRIPTS = ('record.js', 'replay.js', 'scene.js', 'timeline.js', 'page.js')
 
 def make_page(record: bytes, title: str = '') -> str:
     """The page with this record in it."""
-    return _assemble(title or 'A run', base64.b64encode(record).decode(), '')
+    return _assemble(title, base64.b64encode(record).decode(), stream='', connect="'none'")
 
 
-def make_live_page(stream: str, title: str = '') -> str:
-    """The page that gets its chunks from a server, over the WebSocket at this address."""
-    return _assemble(title or 'A run', '', stream)
+def make_live_page(stream: str, title: str = '', server: str = '') -> str:
+    """The page that gets its chunks from the server that it comes from, over the WebSocket at this path.
+
+    server: the address of its WebSockets, for browsers to which that is not the same server.
+    """
+    return _assemble(title, '', stream=stream, connect=f"'self' {server}".strip())
 
 
-def _assemble(title: str, record: str, stream: str) -> str:
+def _assemble(title: str, record: str, *, stream: str, connect: str) -> str:
     parts = {
-        'title': html.escape(title),
+        'title': html.escape(title or 'A run'),
+        'connect': html.escape(connect, quote=False),
         'style': _read('page.css'),
         'script': '\n'.join(_read(name) for name in SCRIPTS),
         'stream': html.escape(stream),

@@ -1,0 +1,276 @@
+"""The page while the run goes on: a server on this machine that follows a record as it grows.
+
+Each chunk of the file goes out as one message of a WebSocket, to every page from the file's beginning on. Pages may
+have something to say, too: what they ask for goes to `hear`, if somebody listens there.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import select
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tb_planner.recording.format import MAGIC
+from tb_planner.view.page import make_live_page
+
+HOST = '127.0.0.1'
+POLL_S = 0.05
+MOST_PAGES = 8
+"""That are served at once."""
+LONGEST_MESSAGE = 2**16
+"""From a page, in bytes."""
+PATIENCE_S = 10.0
+"""With a page that takes nothing."""
+
+_ACCEPT = b'258EAFA5-E914-47DA-95CA-C5AB0DC85B11'  # RFC 6455, 1.3
+_TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
+_LENGTH = struct.Struct('<I')
+
+Hear = Callable[[dict[str, Any]], object]
+
+
+class Tail:
+    """A record that somebody else is writing."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = 0
+
+    def chunks(self) -> Iterator[bytes]:
+        """Those that have come since the last call, each with its length in front. Raises EOFError if the file has been
+        begun anew."""
+        try:
+            with self._path.open('rb') as file:
+                if file.seek(0, 2) < self._at:
+                    raise EOFError
+                yield from self._read(file)
+        except FileNotFoundError:
+            if self._at:
+                raise EOFError from None
+
+    def _read(self, file: Any) -> Iterator[bytes]:
+        if self._at == 0:
+            file.seek(0)
+            if len(file.read(len(MAGIC))) < len(MAGIC):
+                return
+            self._at = len(MAGIC)
+        while True:
+            file.seek(self._at)
+            head = file.read(_LENGTH.size)
+            if len(head) < _LENGTH.size:
+                return
+            body = file.read(_LENGTH.unpack(head)[0])
+            if len(body) < _LENGTH.unpack(head)[0]:
+                return
+            self._at += len(head) + len(body)
+            yield head + body
+
+
+class LiveServer:
+    """Serves until it is closed. With port 0 it takes one that is free.
+
+    host: where it listens. Pages of other sites are turned away, and so are requests for other names than the host's.
+    hear: told of what pages ask for, by the thread of that page; may_hear: whether it is to be, just now.
+    """
+
+    def __init__(
+        self,
+        record: Path,
+        *,
+        host: str = HOST,
+        port: int = 0,
+        title: str = '',
+        hear: Hear | None = None,
+        may_hear: Callable[[], bool] = lambda: True,
+    ) -> None:
+        handler = type('Handler', (_Handler,), {'live': self})
+        self._server = _Server((host, port), handler)
+        self.host, self.port = host, int(self._server.server_address[1])
+        self.record = record
+        self.hear = hear
+        self.may_hear = may_hear
+        self.closing = threading.Event()
+        self.places = threading.Semaphore(MOST_PAGES)
+        self._title = title
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f'http://{self.host}:{self.port}/'
+
+    @property
+    def names(self) -> set[str]:
+        """By which it may be called."""
+        hosts = {self.host, 'localhost', '127.0.0.1'} if self.host in (HOST, 'localhost') else {self.host}
+        return {f'{host}:{self.port}' for host in hosts}
+
+    def page(self, name: str) -> bytes:
+        return make_live_page('stream', self._title, f'ws://{name}').encode()
+
+    def close(self) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(PATIENCE_S)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    live: ClassVar[LiveServer]
+    protocol_version = 'HTTP/1.1'
+    timeout = PATIENCE_S
+
+    def do_GET(self) -> None:
+        name = self.headers.get('Host', '')
+        if self._is_strange(name):
+            self._refuse(HTTPStatus.FORBIDDEN)
+        elif self.path == '/':
+            self._send_page(self.live.page(name))
+        elif self.path == '/stream' and self.headers.get('Upgrade', '').lower() == 'websocket':
+            self._stream()
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Nothing: who serves has a log of its own."""
+
+    def _is_strange(self, name: str) -> bool:
+        """Another site's page, or a name that somebody else has given this machine. Only a server that listens on all
+        addresses is called by names it does not know."""
+        origin = self.headers.get('Origin')
+        if self.live.host not in ('0.0.0.0', '::') and name not in self.live.names:
+            return True
+        return origin is not None and origin != f'http://{name}'
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        self.send_response(status)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+
+    def _send_page(self, page: bytes) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header('Content-Type', 'text/html; charset=utf-8')
+        self.send_header('Content-Length', str(len(page)))
+        self.send_header('Cache-Control', 'no-store')
+        self.send_header('X-Frame-Options', 'DENY')
+        self.end_headers()
+        self.wfile.write(page)
+
+    def _stream(self) -> None:
+        self.close_connection = True
+        if self.headers.get('Origin') is None:  # a browser always tells
+            self._refuse(HTTPStatus.FORBIDDEN)
+        elif not self.live.places.acquire(blocking=False):
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+        else:
+            try:
+                self._shake_hands()
+                WebSocket(self.connection, self.live).run()
+            except (OSError, EOFError):
+                pass  # the page has gone, or the record has been begun anew: a page comes back by itself
+            finally:
+                self.live.places.release()
+
+    def _shake_hands(self) -> None:
+        key = self.headers.get('Sec-WebSocket-Key', '').encode()
+        accept = base64.b64encode(hashlib.sha1(key + _ACCEPT).digest()).decode()
+        self.send_response(HTTPStatus.SWITCHING_PROTOCOLS)
+        self.send_header('Upgrade', 'websocket')
+        self.send_header('Connection', 'Upgrade')
+        self.send_header('Sec-WebSocket-Accept', accept)
+        self.end_headers()
+        self.wfile.flush()
+
+
+class WebSocket:
+    """The server's end of a connection (RFC 6455, without extensions)."""
+
+    def __init__(self, connection: socket.socket, live: LiveServer) -> None:
+        self._connection = connection
+        self._live = live
+        self._tail = Tail(live.record)
+        self._heard = b''
+        self._may_hear: bool | None = None
+
+    def run(self) -> None:
+        """Until one of both has enough; raises OSError or EOFError then."""
+        while not self._live.closing.is_set():
+            self._tell_whether_heard()
+            for chunk in self._tail.chunks():
+                self._send(_BINARY, chunk)
+            if select.select([self._connection], [], [], POLL_S)[0]:
+                self._take_in()
+        self._send(_CLOSE, b'')
+
+    def _tell_whether_heard(self) -> None:
+        may_hear = self._live.hear is not None and self._live.may_hear()
+        if may_hear != self._may_hear:
+            self._may_hear = may_hear
+            self._send(_TEXT, json.dumps({'input': may_hear}).encode())
+
+    def _send(self, kind: int, data: bytes) -> None:
+        size = len(data)
+        if size < 126:
+            head = struct.pack('>BB', 128 | kind, size)
+        elif size < 2**16:
+            head = struct.pack('>BBH', 128 | kind, 126, size)
+        else:
+            head = struct.pack('>BBQ', 128 | kind, 127, size)
+        self._connection.sendall(head + data)
+
+    def _take_in(self) -> None:
+        data = self._connection.recv(LONGEST_MESSAGE)
+        if not data:
+            raise EOFError
+        self._heard += data
+        while (frame := self._next_frame()) is not None:
+            self._answer(*frame)
+
+    def _next_frame(self) -> tuple[int, bytes] | None:
+        """(kind, data), or None if it has not all come yet. Raises OSError for what no page of ours would send."""
+        heard = self._heard
+        if len(heard) < 2:
+            return None
+        kind, size, at = heard[0] & 15, heard[1] & 127, 2
+        if not heard[0] & 128 or not heard[1] & 128 or size == 127:
+            raise OSError('a message in parts, one that is not masked, or one that is too long')
+        if size == 126:
+            if len(heard) < 4:
+                return None
+            size, at = struct.unpack_from('>H', heard, 2)[0], 4
+        if len(heard) < at + 4 + size:
+            return None
+        mask, data = heard[at : at + 4], heard[at + 4 : at + 4 + size]
+        self._heard = heard[at + 4 + size :]
+        return kind, bytes(byte ^ mask[i % 4] for i, byte in enumerate(data))
+
+    def _answer(self, kind: int, data: bytes) -> None:
+        if kind == _CLOSE:
+            self._send(_CLOSE, data[:2])
+            raise EOFError
+        if kind == _PING:
+            self._send(_PONG, data)
+        if kind != _TEXT or self._live.hear is None or not self._live.may_hear():
+            return
+        try:
+            message = json.loads(data)
+        except ValueError:
+            return
+        if isinstance(message, dict):
+            self._live.hear(message)

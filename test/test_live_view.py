@@ -1,0 +1,316 @@
+"""The page while a run goes on: it follows the record as it grows, is served to this machine alone, and is heard."""
+
+import http.client
+import queue
+import socket
+import struct
+import subprocess
+import sys
+from contextlib import closing
+
+import numpy as np
+import pytest
+from browser import Browser, chromium_or_skip
+from trip import Trip, free_room
+
+from tb_planner.recording import About, Recorder, read_record
+from tb_planner.view.server import MOST_PAGES, LiveServer
+
+FOLLOWS = 'window.tbPlanner && tbPlanner.record.ticks === {0} && tbPlanner.replay.tick === {0} - 1'
+
+
+class Drive:
+    """A robot in an empty room whose recorder writes a chunk whenever it is told to."""
+
+    def __init__(self, path, goal=(5.5, 3.5)):
+        self.trip = Trip(free_room(60, 40), (0.55, 0.55), goal)
+        self.recorder = Recorder(path, About('A drive', period_s=0.05), chunk_s=1000)
+        self.ticks = 0
+
+    def go(self, ticks):
+        for _ in range(ticks):
+            update = self.trip._update
+            self.trip.tick(search=self.recorder.searching(None))
+            self.recorder.see(self.trip.navigator, self.trip.last, update, self.trip.told[-1].pose, 0.05 * self.ticks)
+            self.recorder.end_tick(0.001)
+            self.trip.drive()
+            self.ticks += 1
+        self.recorder._writer._write_frames()
+
+
+@pytest.fixture
+def drive(tmp_path):
+    drive = Drive(tmp_path / 'run.tbrun')
+    yield drive
+    drive.recorder.close()
+
+
+@pytest.fixture
+def heard():
+    return queue.Queue()
+
+
+@pytest.fixture
+def server(drive, tmp_path, heard):
+    with closing(LiveServer(tmp_path / 'run.tbrun', title='A drive', hear=heard.put)) as server:
+        yield server
+
+
+@pytest.fixture(scope='module')
+def browser():
+    browser = Browser(chromium_or_skip())
+    yield browser
+    browser.close()
+
+
+def ask(server, path='/', **headers):
+    """The status of a request, and what came."""
+    connection = http.client.HTTPConnection('127.0.0.1', server.port, timeout=10)
+    with closing(connection):
+        connection.request('GET', path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read() if answer.status == 200 else b''
+
+
+def knock(server, **headers):
+    """The status of a request for the stream."""
+    wanted = {
+        'Host': f'127.0.0.1:{server.port}',
+        'Upgrade': 'websocket',
+        'Connection': 'Upgrade',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        **headers,
+    }
+    connection = socket.create_connection(('127.0.0.1', server.port), 10)
+    lines = [f'{name}: {value}' for name, value in wanted.items() if value is not None]
+    connection.sendall('\r\n'.join(['GET /stream HTTP/1.1', *lines, '', '']).encode())
+    answer = b''
+    while b'\r\n\r\n' not in answer:
+        answer += connection.recv(1)
+    return int(answer.split()[1]), answer, connection
+
+
+def own_origin(server):
+    return {'Origin': f'http://127.0.0.1:{server.port}'}
+
+
+# -------------------------------------------------------------------------------------------------- without a browser
+def test_it_serves_the_page_to_this_machine(server):
+    assert server._server.server_address[0] == '127.0.0.1'
+    status, page = ask(server)
+    assert status == 200
+    assert b'data-stream="stream"' in page
+    assert ask(server, '/etc/passwd')[0] == 404
+    assert ask(server, '/stream')[0] == 404
+
+
+def test_pages_of_other_sites_and_strange_names_are_turned_away(server):
+    assert ask(server, Host='evil.example:80')[0] == 403
+    assert ask(server, Host=f'evil.example:{server.port}')[0] == 403
+    assert ask(server, Origin='http://evil.example')[0] == 403
+    for origin in ('http://evil.example', 'null', f'https://127.0.0.1:{server.port}', 'http://127.0.0.1:1', None):
+        status, _, connection = knock(server, Origin=origin)
+        connection.close()
+        assert status == 403, origin
+    status, _, connection = knock(server, **own_origin(server), Host=f'evil.example:{server.port}')
+    connection.close()
+    assert status == 403
+
+
+def test_the_handshake_is_that_of_the_standard(server):
+    """The example of RFC 6455, section 1.3."""
+    status, answer, connection = knock(server, **own_origin(server))
+    connection.close()
+    assert status == 101
+    assert b's3pPLMBiTxaQ9kYGzzhZRbK+xOo=' in answer
+
+
+def test_chunks_of_the_file_are_the_messages(server, drive, tmp_path):
+    drive.go(3)
+    status, _, connection = knock(server, **own_origin(server))
+    assert status == 101
+    with closing(connection):
+        assert receive(connection) == (1, b'{"input": true}')
+        messages = [receive(connection)[1] for _ in range(2)]
+        drive.go(2)
+        messages.append(receive(connection)[1])
+    data = (tmp_path / 'run.tbrun').read_bytes()
+    assert data == data[:8] + b''.join(messages)
+
+
+def receive(connection):
+    """(kind, data) of the next frame."""
+    head = take(connection, 2)
+    size = head[1]
+    if size >= 126:
+        size = struct.unpack('>H' if size == 126 else '>Q', take(connection, 2 if size == 126 else 8))[0]
+    return head[0] & 15, take(connection, size)
+
+
+def take(connection, size):
+    data = b''
+    while len(data) < size:
+        more = connection.recv(size - len(data))
+        assert more
+        data += more
+    return data
+
+
+def send(connection, kind, data, *, mask=b'\1\2\3\4'):
+    size = bytes([128 | len(data)]) if len(data) < 126 else b'\xfe' + struct.pack('>H', len(data))
+    masked = bytes(byte ^ mask[i % 4] for i, byte in enumerate(data))
+    connection.sendall(bytes([128 | kind]) + size + mask + masked)
+
+
+def test_pages_are_heard_and_nonsense_is_not(server, heard):
+    _, _, connection = knock(server, **own_origin(server))
+    with closing(connection):
+        receive(connection)
+        for data in (b'no JSON', b'[1]', b'\xff\xfe', b'{"goal": [1.0, 2.0]}'):
+            send(connection, 1, data)
+        send(connection, 9, b'ping')
+        while (frame := receive(connection))[0] == 2:
+            pass
+        assert frame == (10, b'ping')
+        assert heard.get(timeout=10) == {'goal': [1.0, 2.0]}
+        assert heard.empty()
+        send(connection, 1, b'{"draw": "' + b'x' * 300 + b'"}')
+        assert heard.get(timeout=10) == {'draw': 'x' * 300}
+        connection.sendall(b'\x81\xff' + b'\0' * 8)  # a message of any length
+        assert is_hung_up(connection)
+
+
+def is_hung_up(connection):
+    """Once all that was sent has been read."""
+    try:
+        while connection.recv(1000):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+def test_nobody_is_heard_while_that_is_not_allowed(drive, tmp_path, heard):
+    allowed = []
+    record = tmp_path / 'run.tbrun'
+    with closing(LiveServer(record, hear=heard.put, may_hear=lambda: bool(allowed))) as server:
+        _, _, connection = knock(server, **own_origin(server))
+        with closing(connection):
+            assert receive(connection) == (1, b'{"input": false}')
+            send(connection, 1, b'{"goal": [1, 2]}')
+            send(connection, 9, b'')
+            while receive(connection)[0] != 10:
+                pass
+            assert heard.empty()
+            allowed.append(True)
+            assert receive(connection) == (1, b'{"input": true}')
+            send(connection, 1, b'{"goal": [3, 4]}')
+            assert heard.get(timeout=10) == {'goal': [3, 4]}
+
+
+def test_there_are_so_many_places_and_they_come_free(server):
+    connections = [knock(server, **own_origin(server)) for _ in range(MOST_PAGES)]
+    assert {status for status, _, _ in connections} == {101}
+    status, _, extra = knock(server, **own_origin(server))
+    extra.close()
+    assert status == 503
+    connections[0][2].close()
+    for _ in range(100):
+        status, _, again = knock(server, **own_origin(server))
+        again.close()
+        if status == 101:
+            break
+    assert status == 101
+    for _, _, connection in connections:
+        connection.close()
+
+
+def test_the_command_serves_until_it_is_interrupted(drive, tmp_path):
+    drive.go(2)
+    command = [sys.executable, '-m', 'tb_planner', 'view', str(tmp_path / 'run.tbrun'), '--live']
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        port = int(line.split('127.0.0.1:')[1].split('/')[0])
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=10)
+        with closing(connection):
+            connection.request('GET', '/')
+            assert connection.getresponse().status == 200
+    finally:
+        process.send_signal(2)
+        assert process.wait(20) == 130
+        process.stdout.close()
+        process.stderr.close()
+
+
+# -------------------------------------------------------------------------------------------------- in a browser
+def test_the_page_follows_the_run(browser, server, drive, tmp_path):
+    page = browser.open(server.url, offline=False)
+    drive.go(4)
+    page.wait_for(FOLLOWS.format(4))
+    drive.go(6)
+    page.wait_for(FOLLOWS.format(10))
+    assert page.run('document.title') == 'A drive'
+    page.press('ArrowLeft')
+    page.wait_for('tbPlanner.isSettled && tbPlanner.target === 8')
+    drive.go(5)
+    page.wait_for('tbPlanner.record.ticks === 15')
+    assert page.run('tbPlanner.target') == 8
+    page.run('document.getElementById("live").click()')
+    page.wait_for(FOLLOWS.format(15))
+    record = read_record(tmp_path / 'run.tbrun')
+    assert np.allclose(page.run('Array.from(tbPlanner.record.x.values.subarray(0, 15))'), record.columns['x'])
+    assert page.complaints() == []
+    page.close()
+
+
+def test_a_page_that_comes_late_sees_all(browser, server, drive):
+    drive.go(30)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(FOLLOWS.format(30))
+    page.press('Home')
+    page.wait_for('tbPlanner.isSettled && tbPlanner.replay.tick === 0')
+    assert page.complaints() == []
+    page.close()
+
+
+def test_a_record_that_is_begun_anew_is_seen_anew(browser, server, drive, tmp_path):
+    drive.go(20)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(FOLLOWS.format(20))
+    drive.recorder.close()
+    again = Drive(tmp_path / 'run.tbrun')
+    again.go(3)
+    page.wait_for(FOLLOWS.format(3))
+    again.recorder.close()
+    page.close()
+
+
+def test_a_click_gives_a_goal_and_a_drag_draws(browser, server, drive, heard):
+    drive.go(4)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(FOLLOWS.format(4) + ' && !document.getElementById("tools").hidden')
+    left, top, _, _ = page.box_of('map')
+
+    def at(x, y):
+        px, py = page.run(f'tbPlanner.scene.pointOf({x}, {y})')
+        return left + px, top + py
+
+    page.drag(at(30, 20), at(31, 20))
+    assert heard.empty()
+    page.run('tbPlanner.fit()')
+    page.run('document.querySelector("[data-tool=goal]").click()')
+    page.drag(at(30, 20), at(30, 20), steps=1)
+    assert heard.get(timeout=10)['goal'] == pytest.approx([3.0, 2.0], abs=0.05)
+    assert heard.empty()
+    page.run('document.querySelector("[data-tool=draw]").click()')
+    page.drag(at(10, 10), at(20, 10), steps=4)
+    drawn = [heard.get(timeout=10)['draw'] for _ in range(5)]
+    assert drawn[0] == pytest.approx([1.0, 1.0], abs=0.05)
+    assert drawn[-1] == pytest.approx([2.0, 1.0], abs=0.05)
+    page.run('document.querySelector("[data-tool=erase]").click()')
+    page.drag(at(10, 10), at(10, 10), steps=1)
+    assert 'erase' in heard.get(timeout=10)
+    assert page.complaints() == []
+    page.close()
