@@ -16,7 +16,7 @@ LEAST_BEHIND = 0.003
 """And by what fraction."""
 PATIENCE = 4
 """A trial is given up that takes so many times as long as the fastest before it on the same problem."""
-FIRST_LOOK = 4
+FIRST_LOOK = 3
 """Problems before anybody drops out."""
 
 
@@ -50,7 +50,7 @@ class Race:
 
     @property
     def leader(self) -> Candidate:
-        """Of those still running, the one with the fewest intervals; of equal ones the one with the least search."""
+        """Of those still running: who arrives, needs the fewest intervals, and searches least for them."""
         return min(self.running, key=lambda candidate: self._merit(self.outcomes[candidate]))
 
     def figures(self, candidate: Candidate) -> Figures:
@@ -67,12 +67,18 @@ class Race:
     def _is_out(self, candidate: Candidate, leader: Candidate) -> bool:
         if candidate in (self.default, leader):
             return False
+        if self._arrivals(candidate) < self._arrivals(leader):
+            return True
         behind = difference(self.outcomes[candidate], self.outcomes[leader])
         return behind.mean > max(LEAST_BEHIND, SURE * behind.error)
 
+    def _arrivals(self, candidate: Candidate) -> int:
+        return sum(outcome.arrived for outcome in self.outcomes[candidate])
+
     @staticmethod
-    def _merit(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+    def _merit(outcomes: Sequence[Outcome]) -> tuple[float, float, float]:
+        """To arrive comes first."""
         if not outcomes:
-            return math.inf, math.inf
+            return math.inf, math.inf, math.inf
         figures = figures_of(outcomes)
-        return figures.weighed, figures.expansions
+        return figures.problems - figures.arrived, figures.weighed, figures.expansions

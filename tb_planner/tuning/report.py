@@ -21,7 +21,7 @@ IN_WORDS = {
     'changing': 'things appear and vanish in sight',
     'unknown': 'the map becomes known on the way',
 }
-_BLIND = (
+BLIND = (
     'It does not look for a shorter way when obstacles vanish: if doors open on your map, prefer lazy, as a robot that '
     'has gone around one would go on doing so'
 )
@@ -174,10 +174,10 @@ def _restarts(study: Study) -> str:
     if not others:
         return f'{ours.row.restart}, the only one tried with {ours.algorithm}'
     base = race.against_default(ours).mean
-    told = ', '.join(
-        f'{other.row.restart} {100 * (race.against_default(other).mean - base):+.1f} %' for other in others
-    )
-    return f'{ours.row.restart}; {told} more intervals'
+    more = {other.row.restart: 100 * (race.against_default(other).mean - base) for other in others}
+    told = ', '.join(f'{rule} {percent:+.1f} %' for rule, percent in more.items())
+    remark = f'. {BLIND}' if ours.row.restart == 'path_cost_increased' else ''
+    return f'{ours.row.restart}; against it, in intervals: {told}{remark}'
 
 
 def _less_in_words(study: Study) -> str:

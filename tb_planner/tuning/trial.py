@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.grid import COST_STEPS, Cell, Grid
+from tb_planner.grid import COST_STEPS, Cell, Change, Grid
 from tb_planner.navigator import TRACE_STEPS
 from tb_planner.planner import Status, TimeBoundedPlanner
 from tb_planner.tuning.candidates import Candidate
@@ -96,9 +96,8 @@ def _run(planner: TimeBoundedPlanner, problem: Problem, most: int, enter: Look, 
     clock, goal = time.thread_time, problem.goal
     ticks: list[tuple[float, float]] = []
     intervals = first_move = moves = expansions = 0
-    news = enter(problem.start, goal)
+    change = _taken_in(planner.grid, enter(problem.start, goal))
     while intervals < most and planner.status not in (Status.AT_GOAL, Status.NO_PATH):
-        change = None if news is None else planner.grid.update(*news)
         began = clock()
         if change is not None:
             planner.map_changed(change)
@@ -108,10 +107,10 @@ def _run(planner: TimeBoundedPlanner, problem: Problem, most: int, enter: Look, 
         if planner.expansions > expansions:
             ticks.append((planner.expansions - expansions, took_s))
             expansions = planner.expansions
-        news = None
+        change = None
         if planner.moves > moves:
             first_move, moves = first_move or intervals, planner.moves
-            news = look(planner.current_cell, goal)
+            change = _taken_in(planner.grid, look(planner.current_cell, goal))
     figures = planner.figures
     through = (figures.straight + figures.diagonal) / (2 * COST_STEPS if planner.grid.graded else 1)
     return Outcome(
@@ -125,6 +124,11 @@ def _run(planner: TimeBoundedPlanner, problem: Problem, most: int, enter: Look, 
         expansions=expansions,
         ticks=np.array(ticks).reshape(-1, 2),
     )
+
+
+def _taken_in(grid: Grid, news: Observation | None) -> Change | None:
+    """At once, also behind the last move: the grid is to be put back as it was."""
+    return None if news is None else grid.update(*news)
 
 
 def _world(problem: Problem, conditions: Conditions) -> tuple[Grid, Look, Look, Callable[[], None]]:
