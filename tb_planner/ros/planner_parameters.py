@@ -136,7 +136,9 @@ class PlannerParameters:
     max_planning_time_s: float = parameter(
         2.0, 'a request that has no path after so long ends with TIMEOUT', unit='s', low=0.001, high=3600
     )
-    path_tolerance_m: float = parameter(0.5, 'how far from a blocked goal a path may end', unit='m', low=0, high=10)
+    path_tolerance_m: float = parameter(
+        0.5, 'how far from a goal that is blocked or cut off a path may end', unit='m', low=0, high=10
+    )
     use_final_approach_orientation: bool = parameter(
         False, "whether a path's last pose looks along the path instead of where the goal does"
     )
