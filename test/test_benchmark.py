@@ -163,6 +163,11 @@ EXPERIMENTS = {
     'restarts': (['--scale', '0.06'], {'rate', 'w', 'rule', 'search_time_s', 'searches', 'cost'}, 'eager/lazy'),
     'moves': (['--moves', '300'], {'algorithm', 'world', 'k', 'moves', 'illegal_moves'}, ' 0 illegal'),
     'ties': (['--scale', '0.05'], {'w', 'ties', 'expansions', 'cost', 'run_cost'}, 'larger g'),
+    'tuner': (
+        ['--scale', '0.15', '--problems', '2', '--world', 'static'],
+        {'kind', 'map', 'recommended', 'k', 'intervals', 'default_intervals', 'tick_p99_ms', 'outcome'},
+        'beats the defaults',
+    ),
     'oscillation': (['--runs', '1'], {'world', 'planner', 'paths', 'switches', 'unforced'}, 'tb_planner / A*'),
 }
 

@@ -78,11 +78,16 @@ def plan(options: argparse.Namespace) -> Plan:
     terrains = generated(size, options.seed) if options.maps is None else from_folder(options.maps)
     problems = options.problems or (6 if options.quick else 40)
     settings = [(world, cpu) for world in options.world for cpu in options.cpu]
-    return Plan(len(terrains) * len(settings), runs(terrains, settings, problems, options), 'map')
+    unseen = options.unseen or 3 * problems
+    return Plan(len(terrains) * len(settings), runs(terrains, settings, problems, unseen, options), 'map')
 
 
 def runs(
-    terrains: list[Terrain], settings: list[tuple[str, float]], problems: int, options: argparse.Namespace
+    terrains: list[Terrain],
+    settings: list[tuple[str, float]],
+    problems: int,
+    unseen: int,
+    options: argparse.Namespace,
 ) -> Iterator[Row]:
     """A row for each map in each world with each budget."""
     parameters = PlannerParameters()
@@ -93,7 +98,7 @@ def runs(
             study = carry_out_study(
                 StudyPlan(
                     seen=draw_problems(ground, problems, 2 * options.seed),
-                    unseen=draw_problems(ground, problems, 2 * options.seed + 1),
+                    unseen=draw_problems(ground, unseen, 2 * options.seed + 1),
                     budget=Budget(options.tick_hz, cpu),
                     conditions=Conditions(world, parameters.min_improvement),
                     default=candidate_of(parameters),
@@ -163,7 +168,8 @@ def _of_setting(rows: list[Row]) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--maps', type=Path, help="folder of MovingAI's maps; default: generated ones")
-    parser.add_argument('--problems', type=int, help='to choose by, and as many others to try (40)')
+    parser.add_argument('--problems', type=int, help='to choose by (40)')
+    parser.add_argument('--unseen', type=int, help='others, to try the choice on (three times as many)')
     parser.add_argument('--world', nargs='+', choices=WORLDS, default=['static', 'changing'], help='static changing')
     parser.add_argument('--tick-hz', type=float, default=20.0, help='ticks a second (20)')
     parser.add_argument('--cpu', type=float, nargs='+', default=[0.2], help='part of a core (0.2)')
