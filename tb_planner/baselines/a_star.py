@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tb_planner import kernel
 from tb_planner.algorithms import rtba_star, tbaa_star
-from tb_planner.baselines.agent import Baseline, check_whole, step_sums
+from tb_planner.baselines.agent import Baseline, check_whole, counted_by, step_sums
 from tb_planner.grid import Cell, Change, Grid
 from tb_planner.planner import UNBOUNDED, Figures, Status
 from tb_planner.restart import CODES, RULES, Reason
@@ -144,10 +144,8 @@ class AStar(Baseline):
 
     @property
     def figures(self) -> Figures:
-        s = self._search
-        walked = Figures(
-            s.intervals + self._waited, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum
-        )
+        walked = counted_by(self._search)
+        walked = walked._replace(intervals=walked.intervals + self._waited)
         return self._pacing.added_to(walked) if self._pacing else walked
 
     def _reason_to_restart(self, change: Change) -> Reason | None:

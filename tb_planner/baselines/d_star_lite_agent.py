@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.baselines import d_star_lite
-from tb_planner.baselines.agent import Baseline, check_whole, step_sums
+from tb_planner.baselines.agent import Baseline, check_whole, counted_by, step_sums
 from tb_planner.grid import Cell, Change, Grid
 from tb_planner.planner import Figures, Status, true_cost
 
@@ -56,8 +56,7 @@ class DStarLite(Baseline):
 
     @property
     def figures(self) -> Figures:
-        s = self._search
-        return Figures(s.intervals, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)
+        return counted_by(self._search)
 
     def search(self, expansions: int | None = None) -> bool:
         """k expansions, or as many as given, without a move; True if the search has ended: on the present map the agent

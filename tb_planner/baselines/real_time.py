@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tb_planner.algorithms import TIES
 from tb_planner.baselines import local_search
-from tb_planner.baselines.agent import Baseline, check_whole
+from tb_planner.baselines.agent import Baseline, check_whole, counted_by
 from tb_planner.grid import Cell, Change, Grid
 from tb_planner.planner import UNBOUNDED, Figures, Status
 
@@ -122,8 +122,7 @@ class RealTimeAgent(Baseline):
 
     @property
     def figures(self) -> Figures:
-        s = self._search
-        return Figures(s.intervals, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)
+        return counted_by(self._search)
 
     @property
     def h(self) -> NDArray[np.int64]:
