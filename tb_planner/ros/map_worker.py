@@ -16,6 +16,8 @@ from tb_planner.ros.problems import Problems
 
 MOST_PATCHES = 1024
 """Updates that may wait for the worker; more come only if it cannot keep up."""
+OVERTAKEN_NS = 5 * 10**9
+"""An update stamped before the map has been overtaken by it; but if by more than this, the clock has been set."""
 STOP_S = 30.0
 TICKS_TO_WAIT = 2
 """For a tick that is late, or that does not come, since simulated time stands still."""
@@ -71,6 +73,7 @@ class MapWorker:
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name='map_worker', daemon=True)
         self.source = self._new_source(parameters.global_frame)
+        self._map_stamp_ns = 0
         self.newest_received_s: float | None = None
         """When the newest message that is in the grids was received, by perf_counter()."""
         self.maps = 0
@@ -150,6 +153,7 @@ class MapWorker:
             occupancy = occupancy_from_cdr(message.data)
             self._parameters.cost_rules(occupancy.geometry.resolution_m)
             self._into_source(occupancy)
+            self._map_stamp_ns = occupancy.stamp_ns
         except (ValueError, MemoryError) as error:
             self._problems.warn('map', f'{error or "no memory for this map"}; the last map stays')
             return False
@@ -168,6 +172,8 @@ class MapWorker:
     def _take_patch(self, message: _Message) -> None:
         try:
             patch = patch_from_cdr(message.data)
+            if patch.stamp_ns and 0 < self._map_stamp_ns - patch.stamp_ns < OVERTAKEN_NS:
+                return  # it is in the map already, and so may be what has changed since
             if patch.frame not in ('', self.source.frame):
                 raise BadMessage(f'map update is in frame {patch.frame!r}; the map is in {self.source.frame!r}')
             self.source.live_map.patch(patch.values, patch.at)

@@ -1,0 +1,104 @@
+"""LiveMap: a costmap that is cleared and gets its obstacles back, and a reader that leaves it on offer meanwhile."""
+
+import numpy as np
+import pytest
+
+from tb_planner.costmap import CostRules
+from tb_planner.geometry import Geometry
+from tb_planner.live_map import LiveMap
+
+SIDE = 120
+GEOMETRY = Geometry(SIDE, SIDE, 0.05)
+LETHAL, UNKNOWN = 100, -1
+
+
+def walls():
+    """2,400 blocked cells of 14,400, and graded ones beside them."""
+    cells = np.zeros((SIDE, SIDE), np.int8)
+    cells[:, 48:72] = 40
+    cells[:, 50:70] = LETHAL
+    return cells
+
+
+@pytest.fixture
+def live_map():
+    """With walls, which the reader knows."""
+    live = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m, unknown_cost=2.0))
+    live.full(walls(), GEOMETRY)
+    assert not live.latest().cleared
+    return live
+
+
+def changed(live, **changes):
+    """The walls with cells replaced by slices of rows."""
+    cells = walls()
+    for name, rows in changes.items():
+        cells[rows, 48:72] = {'freed': 0, 'unknown': UNKNOWN}[name]
+    live.full(cells, GEOMETRY)
+
+
+@pytest.mark.parametrize('what', ['freed', 'unknown'])
+def test_a_map_that_has_lost_most_of_its_obstacles_is_left_if_the_reader_wants_that(live_map, what):
+    changed(live_map, **{what: slice(0, 61)})
+    assert live_map.offers_cleared
+    assert live_map.latest(leave_cleared=True) is None
+    assert live_map.offers_cleared
+    update = live_map.latest()
+    assert update.cleared
+    assert (np.count_nonzero(update.grid.blocked), len(update.change.fallen)) == (
+        59 * 20,
+        61 * (20 + 4 * (what == 'freed')),
+    )
+
+
+def test_a_map_that_has_lost_less_than_half_of_them_is_not(live_map):
+    changed(live_map, freed=slice(0, 59))
+    assert not live_map.offers_cleared
+    assert not live_map.latest(leave_cleared=True).cleared
+
+
+def test_nor_is_one_that_is_blocked_where_it_was_not(live_map):
+    cells = np.zeros((SIDE, SIDE), np.int8)
+    cells[3, 3] = LETHAL
+    live_map.full(cells, GEOMETRY)
+    update = live_map.latest(leave_cleared=True)
+    assert update.grid.is_blocked((3, 3))
+
+
+def test_costs_that_rise_elsewhere_are_no_obstacles(live_map):
+    live_map.full(np.full((SIDE, SIDE), 20, np.int8), GEOMETRY)
+    assert live_map.offers_cleared
+
+
+def test_a_few_obstacles_that_were_all_may_go(live_map):
+    cells = np.zeros((SIDE, SIDE), np.int8)
+    cells[10:20, 10:60] = LETHAL
+    live_map.full(cells, GEOMETRY)
+    live_map.latest()
+    live_map.full(np.zeros((SIDE, SIDE), np.int8), GEOMETRY)
+    assert live_map.latest(leave_cleared=True) is not None
+
+
+def test_obstacles_that_come_back_leave_nothing_to_tell(live_map):
+    for _ in range(3):
+        live_map.full(np.zeros((SIDE, SIDE), np.int8), GEOMETRY)
+        assert live_map.latest(leave_cleared=True) is None
+        live_map.full(walls(), GEOMETRY)
+        assert live_map.latest(leave_cleared=True) is None
+        assert live_map.latest() is None
+
+
+def test_patches_clear_a_map_too(live_map):
+    for y in range(0, SIDE, 20):
+        live_map.patch(np.zeros((20, SIDE), np.int8), (0, y))
+    assert live_map.latest(leave_cleared=True) is None
+    assert live_map.latest().cleared
+
+
+def test_what_does_not_come_back_is_told_when_the_rest_has(live_map):
+    live_map.full(np.zeros((SIDE, SIDE), np.int8), GEOMETRY)
+    assert live_map.latest(leave_cleared=True) is None
+    changed(live_map, freed=slice(0, 10))
+    update = live_map.latest(leave_cleared=True)
+    assert len(update.change.fallen) == 10 * 24
+    assert len(update.change.risen) == 0
