@@ -58,7 +58,7 @@ def _draw_weights(axes: Axes, study: Study) -> None:
     axes.set_yticks(PERCENTS, [f'{percent:+d}' for percent in PERCENTS])
     axes.set(xlabel='weight w', ylabel=f'intervals against {study.plan.default}, %')
     drawn = [_place(candidate, study)[1] for candidate, outcomes in race.outcomes.items() if outcomes]
-    axes.set_ylim(min(drawn) - 1, max(drawn) + 10)
+    axes.set_ylim(1.3 * min(drawn) - 1, max(drawn) + 10)
     axes.set_title(f'with {race.k:,} expansions a tick', fontsize=10)
     axes.legend(fontsize=8)
 

@@ -23,9 +23,11 @@ LESS_ON = 10
 """Problems for that."""
 A_HAIR = 0.001
 """By this fraction a candidate has to be better than the default to be recommended in its place."""
+WORTH_A_RULE = 0.01
+"""By this fraction another restart rule than lazy has to be better to be worth its disadvantages."""
 RULES = ('lazy', 'path_cost_increased', 'eager', 'never')
-"""Of equal ones the first is recommended: eager restarts for every change, path_cost_increased never notices a shorter
-way that has opened."""
+"""Of those that are about as good the first is recommended: eager searches anew for every change, path_cost_increased
+never notices a shorter way that has opened."""
 
 Progress = Callable[[float, str], None]
 """Is told what part is done, and what is being done."""
@@ -80,8 +82,8 @@ class Study:
 
     @property
     def recommended(self) -> Candidate:
-        """The default if nothing is better than it by more than a hair. Of restart rules that make no difference the
-        one that notices most for its restarts."""
+        """The default if nothing is better than it by more than a hair. Of restart rules that make little difference
+        the one that notices most for its restarts."""
         leader = self.race.leader
         if self.race.against_default(leader).mean >= -A_HAIR:
             return self.plan.default
@@ -90,7 +92,9 @@ class Study:
 
     def _is_like(self, candidate: Candidate, leader: Candidate) -> bool:
         behind = difference(self.race.outcomes[candidate], self.race.outcomes[leader])
-        return candidate.greed == leader.greed and (candidate == leader or behind.mean <= max(A_HAIR, behind.error))
+        return candidate.greed == leader.greed and (
+            candidate == leader or behind.mean <= max(WORTH_A_RULE, behind.error)
+        )
 
 
 def carry_out_study(plan: Plan, progress: Progress = silent, clock: Callable[[], float] = time.monotonic) -> Study:
