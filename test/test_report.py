@@ -333,6 +333,20 @@ def test_one_of_our_choices_may_decide(tmp_path):
     assert alone.finding.verdict is Verdict.FAILS
     both = judge(claim, results_of(tmp_path, slower, switched), variations)
     assert (both.finding.verdict, both.finding.condition) == (Verdict.ONLY_IF, 'if lazy is as printed')
+    assert [variation.condition for variation, _ in both.switched] == ['lazy is as printed']
+
+
+def test_a_verdict_that_hangs_on_one_map_is_told(tmp_path):
+    rows = [row for row in made_up(PAPER_2014, quick=True) if row['set'] == 'BG']
+    one = rows[0]['map']
+    claim = next(claim for claim in report.CLAIMS if claim.id == '2014 GBFS faster than TBA*')
+    for slow, told in ((0.00095, ''), (1.0, 'without one of 1 of the 3 maps the verdict is another')):
+        times = {'TB-GBFS': 0.0009, 'TBA*': 0.001}
+        judged_rows = [{**row, 'search_time_s': times.get(row['series'], 0.001)} for row in rows]
+        for row in judged_rows:
+            if row['map'] == one and row['series'] == 'TB-GBFS':
+                row['search_time_s'] = slow
+        assert judge(claim, results_of(tmp_path, judged_rows)).turning == told
 
 
 def test_cases_decide_and_are_told():
@@ -501,8 +515,12 @@ def test_no_experiment_but_one_gives_a_report_that_says_so(tmp_path):
 
 def test_reasons_are_of_claims_that_there_are_and_are_shown(some, monkeypatch):
     assert set(REASONS) <= {claim.id for claim in report.CLAIMS}
-    monkeypatch.setitem(REASONS, '2014 cost bound', lambda results: f'<why> of {len(results.parts)}')
-    assert '&lt;why&gt; of ' in as_html(made(some))
+    failing = next(one.claim.id for one in made(some).judged if one.finding.verdict is Verdict.FAILS)
+    monkeypatch.setitem(REASONS, failing, lambda results: f'<why> of {len(results.parts)}')
+    assert '&lt;why&gt; of 3' in as_html(made(some))
+    holding = next(one.claim.id for one in made(some).judged if one.finding.verdict is Verdict.HOLDS)
+    monkeypatch.setitem(REASONS, holding, lambda results: 'why not')
+    assert 'why not' not in as_html(made(some))
     monkeypatch.setitem(REASONS, 'no such claim', lambda results: '')
     with pytest.raises(KeyError, match='no such claim'):
         made(some)

@@ -95,7 +95,7 @@ def make_report(results: Results, experiments: Iterable[Experiment], date: str, 
         date=date,
         quick=quick,
         sections=sections,
-        reasons=reasons_of(results),
+        reasons=reasons_of(judged, results),
         choices=tables.choices(judged),
         extents=tables.extents(results),
         map_names=tuple(tables.map_names(results)),
@@ -104,14 +104,15 @@ def make_report(results: Results, experiments: Iterable[Experiment], date: str, 
     )
 
 
-def reasons_of(results: Results) -> dict[str, str]:
-    """Claim -> why it fails, as far as that was looked into and its experiments were run."""
+def reasons_of(judged: Iterable[Judged], results: Results) -> dict[str, str]:
+    """Claim -> why it fails, of those that do, as far as that was looked into and its experiments were run."""
+    failing = {one.claim.id for one in judged if one.finding.verdict in (Verdict.FAILS, Verdict.ONLY_IF)}
     if unknown := sorted(REASONS.keys() - {claim.id for claim in CLAIMS}):
         raise KeyError(f'reasons for claims that there are not: {", ".join(unknown)}')
     found = {}
-    for claim, reason in REASONS.items():
+    for claim in REASONS.keys() & failing:
         try:
-            found[claim] = reason(results)
+            found[claim] = REASONS[claim](results)
         except NotRun:
             continue
     return found
