@@ -87,7 +87,7 @@ class Study:
         leader = self.race.leader
         if self.race.against_default(leader).mean >= -A_HAIR:
             return self.plan.default
-        alike = [candidate for candidate in self.race.running if self._is_like(candidate, leader)]
+        alike = [candidate for candidate in self.race.ranked() if self._is_like(candidate, leader)]
         return min(alike, key=lambda candidate: (RULES.index(candidate.row.restart), candidate.row.learn_h))
 
     def _is_like(self, candidate: Candidate, leader: Candidate) -> bool:
