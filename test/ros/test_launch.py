@@ -501,8 +501,11 @@ def test_in_place_of_planner_server_the_stock_names_are_the_planners_and_the_ser
     stock = {'/compute_path_to_pose', '/compute_path_through_poses'}
     wait_for_actions(peer, stock | {f'/planner_server{name}' for name in stock})
     assert actions_of(peer, 'planner_server') == {f'/planner_server{name}' for name in stock}
-    services = dict(peer.node.get_service_names_and_types())
-    assert {'/is_path_valid', '/planner_server/is_path_valid'} <= services.keys()
+    its_own = dict(peer.node.get_service_names_and_types_by_node('planner_server', '/'))
+    its_own.update(peer.node.get_publisher_names_and_types_by_node('planner_server', '/'))
+    assert '/planner_server/is_path_valid' in its_own
+    assert not [name for name in its_own if name.startswith(('/compute_path', '/is_path_valid'))]
+    assert '/is_path_valid' in dict(peer.node.get_service_names_and_types())
     end_as_ctrl_c_does(process, prefix)
 
 
