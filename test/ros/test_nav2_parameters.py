@@ -2,12 +2,14 @@
 and Nav2's clients ask."""
 
 import importlib.util
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import OccupancyGrid
 from peer import LATCHED
 from rcl_interfaces.srv import GetParameters
@@ -22,7 +24,8 @@ if not importlib.util.find_spec('nav2_msgs'):
 
 from path_client import PathClient, points
 
-FOLDER = Path(__file__).resolve().parents[2] / 'config' / 'nav2'
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / 'config' / 'nav2'
 INSCRIBED, LETHAL = 99, 100
 
 
@@ -44,8 +47,8 @@ def costmap(robot_cells=3, margin_cells=8):
 def start(nodes, peer):
     """The node as the launch files start it, but that the pose may come from a topic where there is no tf2_ros."""
 
-    def start_with(name):
-        chosen = {'autostart_node': True}
+    def start_with(name, **parameters):
+        chosen = {'autostart_node': True, **parameters}
         if not importlib.util.find_spec('tf2_ros'):
             chosen['pose_source'] = 'topic'
         remaps = {'map': 'global_costmap/costmap', 'map_updates': 'global_costmap/costmap_updates'}
@@ -83,3 +86,19 @@ def test_the_servers_that_the_trees_ask_first_are_the_sidecars(start, peer):
         first = next(node for node in tree.iter() if node.tag.startswith('ComputePath'))
         assert first.get('server_name').startswith('tb_planner/')
         assert ask((8.0, 5.0), start=(2.0, 5.0)).end()[0] == 'succeeded', name
+
+
+def told_keys(page):
+    """Of the diagnostics, in a table of a page."""
+    table = (ROOT / page).read_text().partition('| key | |\n')[2].partition('\n\n')[0]
+    return {name for row in table.splitlines() for name in re.findall(r'`(\w+|\w+_<\w+>)`', row.split('|')[1])}
+
+
+def test_the_page_tells_every_value_of_the_diagnostics_that_the_readme_does_not(start, peer):
+    start('sidecar.yaml', output='follow_path')
+    diagnostics = peer.hear('/diagnostics', DiagnosticArray)
+    peer.wait_until(lambda: diagnostics, 'diagnostics')
+    keys = {value.key for value in diagnostics.last.status[0].values}
+    told, more = told_keys('README.md'), told_keys('docs/nav2.md')
+    assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == told | more
+    assert more
