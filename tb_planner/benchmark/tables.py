@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tb_planner.benchmark import published
 from tb_planner.benchmark.cells import Cell, Curves, NotRun, Results
-from tb_planner.benchmark.claims import Judged, Verdict, number, percent
+from tb_planner.benchmark.claims import Judged, number, percent
 from tb_planner.benchmark.claims_2012 import index_of, lengths
 from tb_planner.benchmark.claims_2014 import SETS, TBA, back_share, everybody, look_aheads, number_of, sets_of, weighted
 
@@ -286,16 +286,15 @@ def replanning(results: Results) -> list[Table]:
 
 def choices(judged: Sequence[Judged]) -> Table:
     """Claims whose verdict changes with one of our choices, on the same problems."""
+    switching = [one for one in judged if one.switched]
     conditions = list(
-        dict.fromkeys(variation.condition for one in judged for variation, _ in one.elsewhere if not variation.base)
+        dict.fromkeys(variation.condition for one in switching for variation, _ in one.elsewhere if not variation.base)
     )
     lines = []
-    for one in judged:
-        by_condition = {variation.condition: finding.verdict for variation, finding in one.elsewhere}
-        if len({verdict for verdict in by_condition.values() if verdict is not Verdict.NOT_RUN}) > 1:
-            base = next((finding.verdict for variation, finding in one.elsewhere if variation.base), None)
-            shown = [base, *(by_condition.get(condition) for condition in conditions)]
-            lines.append((one.claim.id, *(verdict.value if verdict else '' for verdict in shown)))
+    for one in switching:
+        found = {variation.condition: finding.verdict.value for variation, finding in one.elsewhere}
+        base = next((finding.verdict for variation, finding in one.elsewhere if variation.base), one.finding.verdict)
+        lines.append((one.claim.id, base.value, *(found.get(condition, '') for condition in conditions)))
     header = ('claim', 'as ours', *conditions)
     note = 'On the maps and problems of the experiment "ours", which are fewer. Claims not listed have one verdict.'
     return Table('Verdicts with our choices switched one by one', header, tuple(lines), note)
@@ -313,6 +312,8 @@ def extents(results: Results) -> Table:
         for (map_name, _), problems in _problems(cells).items():
             per_map[map_name] = max(per_map.get(map_name, 0), problems)
         drawn = 'generated' if cells[0].key['generated'] == 'True' else 'MovingAI’s'
+        if cells[0].key['world'] == 'changing':
+            drawn = 'generated, another for each problem'
         counts = sorted(set(per_map.values()))
         each = f'{counts[0]}' if len(counts) == 1 else f'{counts[0]} to {counts[-1]}'
         runs, arrived = sum(cell.problems for cell in cells), sum(cell.arrived for cell in cells)
