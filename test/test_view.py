@@ -173,7 +173,7 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path):
 def test_it_opens_from_disk_and_tells_of_the_run(shown):
     page, record = shown
     assert page.run('tbPlanner.record.ticks') == record.ticks
-    assert page.run('document.title') == 'Rooms & <walls>'
+    assert page.run('document.title') == 'Rooms'
     assert '54 × 36 cells' in page.run('document.getElementById("facts").textContent')
     assert page.run('document.getElementById("message").textContent') == ''
 

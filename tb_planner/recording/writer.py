@@ -209,7 +209,7 @@ class Encoder:
         blobs: list[tuple[bytes, bytes, bytes]] = []
         for frame in frames:
             changes = b'' if frame.news is None else self._map(frame.news, events, maps)
-            if frame is frames[-1] and not changes and frame.pose is not None:
+            if frame is frames[-1] and not changes and frame.pose is not None and self._width:
                 changes = self._changes_in([self._near(frame.pose)])
             self._rare(frame, events)
             flags = self._flags(frame)
@@ -244,7 +244,7 @@ class Encoder:
         if frame.status != self._status:
             self._status = frame.status
             events.append({'tick': self._ticks, 'status': frame.status})
-        goal = None if frame.goal is None else [round(value, 3) for value in self._place(frame.goal)[:2]]
+        goal = [round(value, 3) for value in self._place(frame.goal)[:2]] if self._has(frame.goal) else None
         if goal != self._goal:
             self._goal = goal
             events.append({'tick': self._ticks, 'goal': goal})
@@ -301,12 +301,16 @@ class Encoder:
     def _flags(self, frame: Frame) -> int:
         flags = NEW_SEARCH if frame.expanded is not None and frame.expanded.is_new else 0
         flags |= NEW_ROUTE if frame.route is not None else 0
-        flags |= HAS_POSE if frame.pose is not None else 0
-        return flags | (HAS_WAYPOINT if frame.waypoint is not None else 0)
+        flags |= HAS_POSE if self._has(frame.pose) else 0
+        return flags | (HAS_WAYPOINT if self._has(frame.waypoint) else 0)
+
+    def _has(self, place: Place | None) -> bool:
+        """Without a map there are no cells to be in."""
+        return place is not None and self._width > 0
 
     def _place(self, place: Place | None) -> Place:
         """In cells."""
-        if place is None:
+        if place is None or not self._width:
             return 0.0, 0.0, 0.0
         if self._geometry is None:
             return place

@@ -6,6 +6,7 @@ import math
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +18,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 
 from tb_planner.navigator import NavigationStatus, Pose2, Tick
+from tb_planner.recording import About, Recorder
 from tb_planner.ros.bond import make_bond
 from tb_planner.ros.controller import Controller
 from tb_planner.ros.conversions import BadMessage, pose_from_message
@@ -65,6 +67,8 @@ class Session:
         self._worker = MapWorker(parameters, problems)
         self._ticker = Ticker(parameters, self._worker, outputs, problems, self._now_s)
         with ExitStack() as undo:  # if one of them fails, those before it are closed
+            if parameters.record:
+                self._start_recorder(undo)
             undo.callback(self._worker.stop)
             self._start_timer()
             undo.callback(self._stop_timer)
@@ -94,6 +98,18 @@ class Session:
             self._outputs.status(NavigationStatus.IDLE)
         finally:
             self._undo.close()
+
+    def _start_recorder(self, undo: ExitStack) -> None:
+        """A run that cannot be recorded goes on all the same."""
+        chosen = self._parameters
+        weight = f', weight {chosen.weight:g}' if chosen.algorithm == 'tb_wa_star' else ''
+        about = About(algorithm=chosen.algorithm + weight, period_s=chosen.period_s, budget_s=chosen.period_s)
+        try:
+            self._ticker.recorder = Recorder(Path(chosen.record).expanduser(), about)
+        except OSError as error:
+            self._problems.error('record', f'the run is not recorded: {error}')
+        else:
+            undo.callback(self._ticker.recorder.close)
 
     def _serve_paths(self, nav2: Nav2Planner, undo: ExitStack) -> None:
         self._ticker.desks = nav2.activate(self._parameters, self._problems, self._ticker.show_path)
@@ -211,7 +227,10 @@ class Session:
             self._safely(lambda: self._reporter.tell(tick))
         if self._controller is not None:
             self._drive(self._controller, tick)
-        self._times.end(perf_counter() - began)
+        duration_s = perf_counter() - began
+        self._times.end(duration_s)
+        if self._ticker.recorder is not None:
+            self._ticker.recorder.end_tick(duration_s)
 
     def _drive(self, controller: Controller, tick: Tick | None) -> None:
         try:
@@ -230,6 +249,8 @@ class Session:
             self._problems.warn('clock', 'use_sim_time is set and nobody says the time on /clock; there is no tick')
         for desk in self._ticker.desks:
             desk.expire()
+        if (recorder := self._ticker.recorder) is not None and recorder.error:
+            self._problems.error('record', f'the run is not recorded any more: {recorder.error}')
         self._safely(self._reporter.tell_again)
         self._safely(self._display)
 

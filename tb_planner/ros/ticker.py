@@ -14,6 +14,7 @@ import numpy as np
 from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.question import FoundPath
+from tb_planner.recording import Recorder
 from tb_planner.restart import Reason
 from tb_planner.ros.map_worker import MapWorker
 from tb_planner.ros.outputs import Outputs
@@ -43,6 +44,7 @@ class Ticker:
         self.navigator = Navigator(parameters.settings())
         self.desks: Sequence[PathDesk] = ()
         """Where paths are asked for."""
+        self.recorder: Recorder | None = None
         self.waypoint: Pose2 | None = None
         self.restarts: Counter[Reason] = Counter()
         self.expansions = 0
@@ -127,11 +129,21 @@ class Ticker:
         if pose is None and self.navigator.goal is not None and (reason := poses.why_none()):
             self._problems.warn('pose_age', f'{reason}; no waypoint is given', same='old')
         before = self._expansions_so_far()
-        tick = self.navigator.tick(update, pose, shares.spend, map_lost=self._map_is_lost())
+        search = shares.spend if self.recorder is None else self.recorder.searching(shares.spend)
+        tick = self.navigator.tick(update, pose, search, map_lost=self._map_is_lost())
+        if self.recorder is not None:
+            self._record(self.recorder, tick, update, pose)
         self.expansions = max(self._expansions_so_far() - before, 0)
         if update is not None and tick.waypoint is not None and received_s is not None:
             self.map_to_waypoint_ms = (perf_counter() - received_s) * 1e3
         return tick
+
+    def _record(self, recorder: Recorder, tick: Tick, update: MapUpdate | None, pose: Pose2 | None) -> None:
+        try:
+            recorder.see(self.navigator, tick, update, pose, self._now_s())
+        except Exception:  # what is only to be looked at must not keep the robot from its way
+            self._problems.error('record', f'the run is not recorded any more: {traceback.format_exc()}')
+            self.recorder = None
 
     def _answer_requests(self, poses: PoseSource, shares: Shares) -> None:
         around = Surroundings(self._update, self.frame, poses, self._map_is_lost(), self._outputs.stamp())

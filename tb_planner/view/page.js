@@ -201,8 +201,7 @@ class Page {
   // -------------------------------------------------------------------------------------------------- figures
   showHead() {
     const { head, maps } = this.record;
-    document.title = head.title || 'A run';
-    $('title').textContent = head.title || 'A run';
+    if (head.title && $('title').textContent === 'A run') document.title = $('title').textContent = head.title;
     const facts = maps[0]?.facts;
     if (facts) document.documentElement.style.setProperty('--aspect', facts.width / facts.height);
     const size = facts && `${facts.width} × ${facts.height} cells${facts.resolution_m ? ` of ${round(facts.resolution_m)} m` : ''}`;

@@ -1,0 +1,82 @@
+"""The planner node records its run: what the file holds is what the node said meanwhile."""
+
+import math
+
+import numpy as np
+from scenes import World, place_of
+from surroundings import RESOLUTION_M
+
+from tb_planner.recording import Replay, read_record
+from tb_planner.recording.format import OBSTACLE
+
+ROOM = World("""
+    ############
+    #a....b...c#
+    #....##....#
+    #..........#
+    ############
+""")
+
+
+def recorded_till_arrival(scene, path):
+    """The file may be read while it is written."""
+
+    def statuses():
+        return [event['status'] for event in read_record(path).events if 'status' in event]
+
+    scene.peer.wait_until(lambda: statuses()[-1:] == ['ARRIVED'], lambda: f'arrival in the record: {statuses()}')
+    return read_record(path)
+
+
+def test_a_run_is_recorded_as_it_was(make_scene, tmp_path):
+    scene, path = make_scene(ROOM), tmp_path / 'run.tbrun'
+    scene.start_planner(record=str(path))
+    scene.start_simulator(obstacles=[ROOM.blocks('b', at_s=0.5)], world='changing', change_rate=0.0)
+    scene.drive('c')
+    restarts = sum(int(value) for key, value in scene.next_facts().items() if key.startswith('restarts_'))
+    record = recorded_till_arrival(scene, path)
+    assert record.head['algorithm'] == 'tb_wa_star, weight 1.5'
+    assert sum(len(reasons) for _, reasons in record.restarts) == restarts
+    statuses = [event['status'] for event in record.events if 'status' in event]
+    assert statuses[-1] == 'ARRIVED'
+    assert {heard.data for heard in scene.statuses} <= {*statuses, 'IDLE'}
+    told = np.array([place_of(message) for message in scene.waypoints]) / RESOLUTION_M
+    recorded = np.column_stack([record.columns[name] for name in ('waypoint_x', 'waypoint_y')])
+    far = np.hypot(*(told[:, None] - recorded[None]).transpose(2, 0, 1)).min(axis=1)
+    assert far.max() < 0.01
+    goals = [event['goal'] for event in record.events if event.get('goal')]
+    assert math.dist(goals[0], [part / RESOLUTION_M for part in ROOM.places['c']]) < 0.01
+
+
+def test_the_map_and_its_changes_are_in_the_record(make_scene, tmp_path):
+    scene, path = make_scene(ROOM), tmp_path / 'run.tbrun'
+    scene.start_planner(record=str(path))
+    scene.start_simulator(obstacles=[ROOM.blocks('b', at_s=0.5)], world='changing', change_rate=0.0)
+    scene.drive('c')
+    record = recorded_till_arrival(scene, path)
+    obstacles = [replay.classes == OBSTACLE for replay in Replay(record) if replay.classes.size]
+    assert np.array_equal(obstacles[0], ROOM.cells)
+    x, y = (math.floor(part / RESOLUTION_M) for part in ROOM.places['b'])
+    assert obstacles[-1][y, x]
+    assert np.count_nonzero(obstacles[-1] ^ ROOM.cells) == 64
+
+
+def test_a_run_that_cannot_be_recorded_goes_on(make_scene, tmp_path):
+    scene = make_scene(ROOM)
+    planner = scene.start_planner(record=str(tmp_path / 'no such folder' / 'run.tbrun'))
+    scene.start_simulator()
+    scene.drive('c')
+    assert 'the run is not recorded' in planner.said
+
+
+def test_a_crash_leaves_what_was_recorded(make_scene, tmp_path):
+    scene, path = make_scene(ROOM), tmp_path / 'run.tbrun'
+    planner = scene.start_planner(record=str(path))
+    scene.start_simulator()
+    scene.give_goal('c')
+    scene.wait_until_it_drives()
+    scene.peer.spin(1.0)
+    scene.kill(planner)
+    record = read_record(path)
+    assert record.ticks > 20
+    assert 'NAVIGATING' in [event['status'] for event in record.events if 'status' in event]
