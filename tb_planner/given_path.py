@@ -53,7 +53,7 @@ class PathGiver:
         points_m, given = navigator.plan_points(), self.path
         whole, tolerance_m = navigator.plan_reaches_goal, SAME_CELLS * geometry.resolution_m
         if given is not None and given.goal == goal:
-            self._is_plan = (whole or navigator.plan_is_held) and _is_left_of(points_m, given, tolerance_m, whole)
+            self._is_plan = whole and _is_left_of(points_m, given, tolerance_m)
             if self._is_plan:
                 return
         if whole:
@@ -67,13 +67,10 @@ def _two_at_least(points_m: NDArray[np.float64], pose: Pose2) -> NDArray[np.floa
     return points_m if len(points_m) > 1 else np.vstack(((pose.x_m, pose.y_m), points_m))
 
 
-def _is_left_of(points_m: NDArray[np.float64], given: GivenPath, tolerance_m: float, whole: bool) -> bool:
-    """Whether the points are what is left of a path, or, if they do not reach the goal, a part of that."""
-    for first in np.flatnonzero(_distances(given.points_m, points_m[0]) <= tolerance_m):
-        left = given.points_m[first:] if whole else given.points_m[first : first + len(points_m)]
-        if left.shape == points_m.shape and (np.hypot(*(left - points_m).T) <= tolerance_m).all():
-            return True
-    return False
+def _is_left_of(points_m: NDArray[np.float64], given: GivenPath, tolerance_m: float) -> bool:
+    """Whether the points are the end of a path."""
+    left = given.points_m[-len(points_m) :]
+    return left.shape == points_m.shape and bool((np.hypot(*(left - points_m).T) <= tolerance_m).all())
 
 
 def _is_free(given: GivenPath, navigator: Navigator, geometry: Geometry, pose: Pose2) -> bool:

@@ -232,12 +232,8 @@ class Navigator:
         """It ends there; or in the cell that stands in for the goal."""
         if self._shown is None or self._errand is None:
             return False
-        return self._errand.reaches_target or (not self.plan_is_held and self._errand.planner.route_reaches_goal)
-
-    @property
-    def plan_is_held(self) -> bool:
-        """It is an older one that still stands, or the next part of it, while a new search catches up."""
-        return self._errand is not None and self._errand.held is not None
+        errand = self._errand
+        return errand.reaches_target or (errand.held is None and errand.planner.route_reaches_goal)
 
     def plan_points(self) -> NDArray[np.float64]:
         """The plan from where the robot is, (n, 2) in metres. The work goes with its length."""

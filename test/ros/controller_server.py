@@ -5,6 +5,7 @@ ends both. A path without poses is INVALID_PATH. Feedback comes with every cycle
 """
 
 import math
+import time
 
 import pytest
 from geometry_msgs.msg import PoseStamped
@@ -29,6 +30,8 @@ class ControllerServer(BackgroundPeer):
         """Every path that was asked for, also those refused."""
         self.goals: list = []
         """And the goals they came with."""
+        self.asked_s: list[float] = []
+        """And when."""
         self.ends: list[str] = []
         """How they ended: succeeded, canceled, preempted, aborted."""
         self.active = True
@@ -68,6 +71,7 @@ class ControllerServer(BackgroundPeer):
     def _take(self, goal) -> GoalResponse:
         self.paths.append(goal.path)
         self.goals.append(goal)
+        self.asked_s.append(time.monotonic())
         return GoalResponse.ACCEPT if self.active else GoalResponse.REJECT
 
     def _accept(self, handle) -> None:

@@ -184,16 +184,19 @@ def test_a_controller_that_comes_late_is_waited_for(make_drive, peer):
     assert len(late.paths) == 1
 
 
-def test_a_refused_path_is_reported_and_sent_again_but_not_at_once(make_drive, peer):
+def test_a_refused_path_is_reported_and_sent_again_after_ever_longer_pauses(make_drive, peer):
     planner, around, server = make_drive()
     server.active = False
     set_out(around)
-    peer.wait_until(lambda: len(server.paths) == 2, 'a second try')
+    peer.wait_until(lambda: len(server.paths) == 3, 'a third try')
     assert 'the path is refused by follow_path, which may not be active; it is sent again in 1 s' in planner.said
+    first, second = np.diff(server.asked_s)
+    assert first > 0.8
+    assert second > 1.6
     server.active = True
     around.wait_for_status('ARRIVED')
-    assert len(server.paths) <= 4  # 1 s, 2 s and 4 s apart
-    assert around.next_facts()['controller_failures'] == str(len(server.paths) - 1)
+    assert len(server.paths) == 4
+    assert around.next_facts()['controller_failures'] == '3'
 
 
 @pytest.mark.parametrize('error', ['FAILED_TO_MAKE_PROGRESS', 'INVALID_CONTROLLER'])
@@ -205,6 +208,7 @@ def test_a_path_that_the_controller_gives_up_is_reported_by_the_errors_name_and_
     text = f'the path is given up: {error} ({server.aborts_with}): said by the test; it is sent again in 1 s'
     assert text in planner.said
     assert server.points(0)[-1] == server.points(1)[-1]
+    assert server.asked_s[1] - server.asked_s[0] > 0.8
     server.aborts_with = 0
     around.wait_for_status('ARRIVED')
 
