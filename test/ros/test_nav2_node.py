@@ -28,6 +28,10 @@ sys.exit(planner_node.main())
 """
 
 
+def services_of(peer, node):
+    return {name for name, _ in peer.node.get_service_names_and_types_by_node(node, '/')}
+
+
 # ------------------------------------------------------------------------------------------------------ names
 def test_without_nav2_nothing_of_it_is_there(nodes, peer):
     nodes.planner(**POINT)
@@ -45,7 +49,8 @@ def test_actions_have_the_names_that_they_are_given(nodes, peer):
     around.wait_for_status('IDLE')
     client = PathClient(peer, 'tb_planner/')
     assert client.path_to(8.0, 5.0).poses
-    services = [name for name, _ in peer.node.get_service_names_and_types()]
+    services = services_of(peer, 'tb_planner') | services_of(peer, 'tb_planner_actions')
+    assert '/tb_planner/compute_path_to_pose/_action/send_goal' in services
     assert '/is_path_valid' not in services, "it is the planner server's, which has the other names"
     assert '/compute_path_to_pose/_action/send_goal' not in services
 
