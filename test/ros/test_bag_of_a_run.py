@@ -1,0 +1,108 @@
+"""A drive of real nodes, heard and written to a bag: its replay is what the planner did and recorded itself."""
+
+import time
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import OccupancyGrid
+from peer import LATCHED, RELIABLE
+from scenes import PLANNER, World
+
+pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
+
+from rosbags.rosbag2 import StoragePlugin, Writer
+
+from tb_planner.bags import open_bag
+from tb_planner.parameters import make
+from tb_planner.recording import read_record
+from tb_planner.replay import ticks
+from tb_planner.ros.conversions import pose_from_message
+from tb_planner.ros.planner_parameters import PlannerParameters
+
+ROOM = World("""
+    #############
+    #...........#
+    #.a.....g.b.#
+    #...........#
+    #############
+""")
+PARAMETERS = {**PLANNER, 'expansions_per_tick': 3000}
+TOPICS = {
+    '/map': (OccupancyGrid, LATCHED, 'nav_msgs/msg/OccupancyGrid'),
+    '/pose': (PoseStamped, RELIABLE, 'geometry_msgs/msg/PoseStamped'),
+    '/goal_pose': (PoseStamped, RELIABLE, 'geometry_msgs/msg/PoseStamped'),
+}
+
+
+class Listener:
+    """Keeps what comes as the bytes that it comes in, with the time of receipt."""
+
+    def __init__(self, peer):
+        self.heard = []
+        self.waypoints = []
+        for topic, (type_, qos, _) in TOPICS.items():
+            peer.node.create_subscription(type_, topic, self._taker(topic), qos, raw=True)
+        peer.node.create_subscription(PoseStamped, 'waypoint', self._take_waypoint, RELIABLE)
+
+    def _taker(self, topic):
+        return lambda data: self.heard.append((time.time_ns(), topic, bytes(data)))
+
+    def _take_waypoint(self, message):
+        self.waypoints.append((time.time_ns(), pose_from_message(message).pose))
+
+    def write(self, path, plugin):
+        """As rosbag2 recorders do, without the definitions of messages."""
+        with Writer(path, version=9, storage_plugin=plugin) as writer:
+            connections = {
+                topic: writer.add_connection(topic, name, msgdef=' ', rihs01='RIHS01_0')
+                for topic, (_, _, name) in TOPICS.items()
+            }
+            for at_ns, topic, data in self.heard:
+                writer.write(connections[topic], at_ns, data)
+        return path
+
+
+@pytest.mark.parametrize('plugin', [StoragePlugin.MCAP, StoragePlugin.SQLITE3], ids=['mcap', 'sqlite3'])
+def test_the_replay_of_a_bag_is_what_the_planner_did(make_scene, peer, plugin, tmp_path):
+    """Something closes the straight way while the robot drives. Ticks of node and replay are not in step: their
+    waypoints differ by what the robot goes in a tick."""
+    scene, listener = make_scene(ROOM), Listener(peer)
+    maps = scene.become_map_publisher()
+    maps.publish(ROOM.message())
+    scene.start_simulator(real_time_factor=1.0, remaps={'map': 'true_map', 'map_updates': 'true_map_updates'})
+    scene.start_planner(**PARAMETERS, record=str(tmp_path / 'live.run'))
+    scene.give_goal('b')
+    scene.wait_until_it_drives()
+    maps.publish(ROOM.message('g'))
+    scene.wait_for_arrival('b')
+    facts = scene.next_facts()
+
+    with open_bag(listener.write(tmp_path / 'bag', plugin)) as bag:
+        replayed = list(ticks(bag, make(PlannerParameters, PARAMETERS)))
+        assert not bag.problems
+
+    assert [item for item in statuses(replayed) if item != 'IDLE'][-2:] == ['NAVIGATING', 'ARRIVED']
+    restarts = [str(reason) for item in replayed for reason in item.tick.restarts]
+    told = [key.removeprefix('restarts_') for key, n in facts.items() if key.startswith('restarts_') and int(n)]
+    assert 'blocked' in restarts
+    assert set(restarts) == set(told)
+    assert {reason for _, reasons in read_record(tmp_path / 'live.run').restarts for reason in reasons} == set(told)
+
+    began_ns = listener.heard[0][0]
+    times = np.array([item.time_s for item in replayed])
+    apart_m = []
+    for at_ns, waypoint in listener.waypoints:
+        at_s = (at_ns - began_ns) * 1e-9
+        nearest = replayed[int(np.abs(times - at_s).argmin())].tick.waypoint
+        if nearest is not None:
+            apart_m.append(np.hypot(waypoint.x_m - nearest.x_m, waypoint.y_m - nearest.y_m))
+    assert len(apart_m) > 0.9 * len(listener.waypoints)
+    assert np.median(apart_m) < 0.1
+    assert np.percentile(apart_m, 90) < 0.3
+
+
+def statuses(replayed):
+    """Each time that another one begins."""
+    said = [str(item.tick.status) for item in replayed]
+    return [status for number, status in enumerate(said) if number == 0 or status != said[number - 1]]
