@@ -18,9 +18,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_planner import Grid, Static, find_path, move_to_goal
+from tb_planner import Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
+from tb_planner.baselines import BASELINES
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.engine import TIMES, Options
+from tb_planner.benchmark.floating_ties import floating_a_star
 from tb_planner.benchmark.map_sets import maps_of
 from tb_planner.benchmark.paper_2012 import PAPER_2012
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
@@ -304,6 +306,31 @@ def test_real_time_search_that_follows_whole_paths_searches_less_and_walks_more(
         one, whole = (f'RTAA*, {moves}, larger_g' for moves in ('one move', 'whole path'))
         assert part.mean('expansions', whole, 16) < part.mean('expansions', one, 16)
         assert part.mean('moves', whole, 16) > part.mean('moves', one, 16)
+
+
+def test_floating_ties_cost_most_of_a_search_on_unknown_terrain(maps_folder):
+    """Searches of Repeated A* on the 2012 paper's unknown maps, the first one and every hundredth, made again from the
+    same state on the same map with a floating √2: the reason why its agents wait so much longer than ours."""
+    part = next(part for part in PAPER_2012.parts(Options(maps=maps_folder, problems=1)) if part.name == 'Table 2')
+    exact, floating = [], []
+    for task in tasks_of('', (part,), seed=0):
+        ground = Ground(task)
+        world = Unknown(ground.grid(True))
+        agent = BASELINES['repeated_a_star'](world.initial_grid(), *ground.problem, k=1 << 40)
+        news, searches = world.enter(agent.current_cell, agent.goal), 0
+        while agent.status != Status.AT_GOAL:
+            if (news and agent.observe(*news)) or not searches:
+                if searches % 100 == 0:
+                    problem = agent.current_cell, agent.goal
+                    exact.append(find_path(agent.grid, *problem, tba_star(ties='larger_g')).expansions)
+                    floating.append(floating_a_star(agent.grid.blocked, *problem, corner_cutting=True).expansions)
+                searches += 1
+            agent.step()
+            news = world.look(agent.current_cell, agent.goal)
+    print(
+        f'{len(exact)} searches: {np.mean(exact):.0f} expansions with exact ties, {np.mean(floating):.0f} with floating'
+    )
+    assert np.mean(floating) > 4 * np.mean(exact)
 
 
 @pytest.mark.parametrize('set_name', ['BG', 'ROOMS'])
