@@ -299,6 +299,9 @@ class Grid:
         self.moves[grown.slices] = other.moves[grown.slices]
 
     def _rise(self, terrain: NDArray[np.uint16], box: Box) -> int:
+        """Of the sum of all costs, which is needed where there are costs."""
+        if not self.graded:
+            return 0
         return int(terrain.sum(dtype=np.int64)) - int(self.terrain[box.slices].sum(dtype=np.int64))
 
     def check_room(self) -> None:

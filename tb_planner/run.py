@@ -52,7 +52,7 @@ class Run:
     intervals: int
     expansions: int
     searches: int
-    search_time_s: float  # searching, tracing, moving and RestartSearch?(); not the grid's update
+    search_time_s: float  # of the processor: searching, tracing, moving and RestartSearch?(); not the grid's update
     cells: list[Cell]  # from the start on
 
 
@@ -77,11 +77,11 @@ def move_to_goal(agent: Agent, world: World, *, max_intervals: int | None = None
     left = max_intervals
     while left > 0 and agent.status != Status.AT_GOAL:
         change = None if news is None else agent.grid.update(*news)
-        began = time.perf_counter()
+        began = time.thread_time()
         if change is not None:
             agent.map_changed(change)
         walked = agent.run(min(left, world.moves_until_news()))
-        search_time_s += time.perf_counter() - began
+        search_time_s += time.thread_time() - began
         left = max_intervals - (agent.figures.intervals - before.intervals)
         world.walk(np.concatenate((trail[-1][-1:], walked)))
         news = None
