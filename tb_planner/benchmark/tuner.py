@@ -105,7 +105,7 @@ def runs(
                     time_limit_s=options.time_limit,
                 )
             )
-            yield {'kind': place.kind, 'map': place.name, 'world': world, 'cpu': cpu, **row_of(study)}
+            yield {'kind': place.kind, 'map': place.name, 'world': world, 'part_of_core': cpu, **row_of(study)}
             if study.interrupted:
                 raise KeyboardInterrupt
 
@@ -136,7 +136,7 @@ def row_of(study: Study) -> Row:
 
 
 def summary(rows: list[Row]) -> str:
-    parts = [_of_setting(group) for group in grouped(rows, lambda row: (row['world'], row['cpu'])).values()]
+    parts = [_of_setting(group) for group in grouped(rows, lambda row: (row['world'], row['part_of_core'])).values()]
     return '\n\n'.join(parts)
 
 
@@ -159,7 +159,7 @@ def _of_setting(rows: list[Row]) -> str:
     sure = sum(row['outcome'] == WON and -row['more'] > 2 * row['error'] for row in told)
     kept = sum(row['tick_p99_ms'] <= row['tick_budget_ms'] for row in told)
     return (
-        f'{rows[0]["world"]} world, {rows[0]["cpu"]:g} of a core\n{table(header, lines)}\n'
+        f'{rows[0]["world"]} world, {rows[0]["part_of_core"]:g} of a core\n{table(header, lines)}\n'
         f'The recommendation beats the defaults with the same expansions a tick on {count[WON]} of {len(rows)} maps '
         f'({sure} by more than two standard errors), {count[TIED]} tied, {count[LOST]} lost; '
         f'tick p99 within the budget on {kept} of {len(told)}'
