@@ -30,8 +30,10 @@ LEFT_OUT = (
     'What rows do not tell: where the agent was when the optimal path was found (2009, section 4.3); when D* Lite '
     'found its first path (2012, section 8.2).',
     'The maps of 2009 are not named, so others stand in; "all" maps of a game (2014) are those that are at hand.',
+    'Theorems are proved or refuted by tests, not by rows, but for the cost bound; Theorem 3 of 2014 does not hold for '
+    'w > 1: test/test_theorems.py.',
     'Figures without printed numbers (2009, Figure 3; 2014, all) are compared with what the text says of them alone.',
-    'Search times are those of this machine and of compiled code; expansions do not depend on either.',
+    'Search times are those of compiled code on this machine, which did other work, too; expansions depend on neither.',
 )
 RULES = (
     'Verdicts are computed from the rows by the test that stands below each claim; none is written by hand.',
