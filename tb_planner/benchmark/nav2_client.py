@@ -33,8 +33,8 @@ from tb_planner.ros.conversions import pose_message
 START_LIMIT_S, ANSWER_LIMIT_S = 60.0, 10.0
 LEGS = 12
 """Of a path that takes seconds to find: it is canceled before."""
-CANCEL_S = (0.1, 0.4)
-PAUSE_S = (0.0, 0.1)
+CANCEL_S = (0.02, 0.15)
+PAUSE_S = (0.0, 0.05)
 """Between two requests, so that goals meet ticks at any moment."""
 
 
