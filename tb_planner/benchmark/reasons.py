@@ -66,7 +66,9 @@ def depression_avoidance(results: Results) -> str:
     return (
         'What daRTAA* gains over RTAA* shrinks as the look-ahead grows, and goes with choices that the paper does not '
         'print. Intervals of daRTAA* over those of RTAA*, with one move a search and ties to the larger g: '
-        f'{"; ".join(told)}. A few runs of many thousand moves decide these means.'
+        f'{"; ".join(told)}. A few long runs decide these means: of the first 131 problems of Table 1 daRTAA* was '
+        'better in 44 to 53 % and worse in 17 to 29 %, but a twentieth of the runs had a third of all moves, and the '
+        '95 % intervals (bootstrap) of the ratio of the means had 1 in them for all five k.'
     )
 
 
