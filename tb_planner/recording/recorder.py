@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.errand import Search
+from tb_planner.grid import Box
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.planner import Expanded, TimeBoundedPlanner
-from tb_planner.recording.writer import CHUNK_S, About, Frame, MapNews, Place, RecordWriter
+from tb_planner.recording.writer import CHUNK_S, About, Frame, MapNews, Place, RecordWriter, Snapshot, tiles_around
 
 _Seen: TypeAlias = (
     'tuple[float, str, Place | None, Place | None, Place | None, tuple[str, ...], int, int, int, int, '
@@ -22,6 +23,8 @@ _Seen: TypeAlias = (
 )
 """A Frame but for how long the tick takes."""
 
+MOST_MARKED = 2**18
+"""Cells that a tick looks at itself for what stands there. More would take too long: the writer does, a bit later."""
 NO_STATES: NDArray[np.int32] = np.empty(0, np.int32)
 
 
@@ -122,12 +125,17 @@ class Recorder:
 
 def map_news(update: MapUpdate) -> MapNews:
     """Copies what it needs: the grid is written to again once the next update has been fetched."""
-    terrain, change = update.grid.terrain, update.change
+    grid, change, box = update.grid, update.change, update.grid.box
     if change is None:
-        return MapNews(update.geometry, update.grid, None, terrain.copy(), update.obstacles, update.unknown)
-    states = np.concatenate((change.risen, change.fallen))
-    values = terrain.reshape(-1)[states]
-    return MapNews(update.geometry, update.grid, states, values, update.obstacles, update.unknown)
+        states, terrain = None, grid.terrain.copy()
+    else:
+        states = np.concatenate((change.risen, change.fallen))
+        terrain = grid.terrain.reshape(-1)[states]
+        box = tiles_around(states, box) if len(states) else Box(0, 0, 0, 0)
+    obstacles, unknown = update.obstacles, update.unknown
+    if obstacles is not None and unknown is not None and (box.x1 - box.x0) * (box.y1 - box.y0) <= MOST_MARKED:
+        obstacles, unknown = Snapshot(obstacles, box), Snapshot(unknown, box)
+    return MapNews(update.geometry, grid, states, terrain, obstacles, unknown)
 
 
 def _place(pose: Pose2 | None) -> Place | None:

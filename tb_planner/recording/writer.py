@@ -22,6 +22,8 @@ from tb_planner.recording.format import (
     MAGIC,
     NEW_ROUTE,
     NEW_SEARCH,
+    UNKNOWN,
+    UNKNOWN_BLOCKED,
     VERSION,
     Column,
     as_runs,
@@ -73,10 +75,26 @@ class MapNews(NamedTuple):
     terrain: NDArray[np.uint16]
     obstacles: Marked | None
     unknown: Marked | None
+    """As they are when somebody asks; the nearer to the tick, the better they go with the terrain."""
 
     @property
     def nbytes(self) -> int:
         return self.terrain.nbytes + (0 if self.states is None else self.states.nbytes)
+
+
+class Snapshot:
+    """What is marked in a box, as it was; elsewhere as it is."""
+
+    def __init__(self, now: Marked, box: Box) -> None:
+        self.now = now
+        self._box = box
+        self._cells = now(box)
+
+    def __call__(self, box: Box) -> NDArray[np.bool_]:
+        if box.overlap(self._box) != box:
+            return self.now(box)
+        cells: NDArray[np.bool_] = self._cells[self._box.part(box)]
+        return cells
 
 
 class Frame(NamedTuple):
@@ -210,7 +228,7 @@ class Encoder:
         for frame in frames:
             changes = b'' if frame.news is None else self._map(frame.news, events, maps)
             if frame is frames[-1] and not changes and frame.pose is not None and self._width:
-                changes = self._changes_in([self._near(frame.pose)])
+                changes = self._became_known(self._near(frame.pose))
             self._rare(frame, events)
             flags = self._flags(frame)
             if flags & NEW_SEARCH and frame.expanded is not None:
@@ -262,14 +280,7 @@ class Encoder:
             return b''
         self._marks = news.obstacles, news.unknown
         self._terrain.reshape(-1)[news.states] = news.terrain
-        return self._changes_in(self._tiles(news.states))
-
-    def _tiles(self, states: NDArray[np.int32]) -> list[Box]:
-        """Those that hold one of these states."""
-        rows, columns = np.divmod(states, self._width)
-        across = self._width // TILE + 1
-        tiles = [divmod(int(tile), across) for tile in np.unique(rows // TILE * across + columns // TILE)]
-        return [Box(x * TILE, y * TILE, (x + 1) * TILE, (y + 1) * TILE).overlap(self._box) for y, x in tiles]
+        return self._changes_in(tiles_of(news.states, self._box))
 
     def _begin_map(self, news: MapNews) -> None:
         self._geometry, self._width = news.geometry, news.grid.width
@@ -283,16 +294,27 @@ class Encoder:
         return cell.grown(IN_VIEW, self._box)
 
     def _changes_in(self, boxes: Iterable[Box]) -> bytes:
-        states, classes = [np.empty(0, np.int64)], [np.empty(0, np.uint8)]
-        for box in boxes:
-            old, new = self._classes[box.slices], self._classes_in(box)
-            rows, columns = np.nonzero(old != new)
-            states.append((rows + box.y0) * self._width + columns + box.x0)
-            classes.append(new[rows, columns])
-            old[...] = new
-        changed = np.concatenate(states)
+        parts = [self._renewed(box, self._classes_in(box)) for box in boxes]
+        changed = np.concatenate([np.empty(0, np.int64), *(states for states, _ in parts)])
         order = np.argsort(changed)
-        return _class_runs(changed[order], np.concatenate(classes)[order])
+        classes = np.concatenate([np.empty(0, np.uint8), *(classes for _, classes in parts)])
+        return _class_runs(changed[order], classes[order])
+
+    def _became_known(self, box: Box) -> bytes:
+        old = self._classes[box.slices]
+        was_unknown = (old == UNKNOWN) | (old == UNKNOWN_BLOCKED)
+        if not was_unknown.any():
+            return b''
+        obstacles, unknown = self._marks
+        self._marks = _now(obstacles), _now(unknown)
+        return _class_runs(*self._renewed(box, np.where(was_unknown, self._classes_in(box), old)))
+
+    def _renewed(self, box: Box, new: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The states in a box whose class is another one now, in order, and these classes."""
+        old = self._classes[box.slices]
+        rows, columns = np.nonzero(old != new)
+        old[...] = new
+        return (rows + box.y0) * self._width + columns + box.x0, new[rows, columns]
 
     def _classes_in(self, box: Box) -> NDArray[np.uint8]:
         obstacles, unknown = (None if marked is None else marked(box) for marked in self._marks)
@@ -329,6 +351,25 @@ _ROW = ('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_s
 _PLACES = ('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y')
 _BLOBS = ('expanded', 'changes', 'route')
 _SIZES = ('expanded_bytes', 'change_bytes', 'route_bytes')
+
+
+def tiles_of(states: NDArray[np.int32], whole: Box) -> list[Box]:
+    """Those that hold one of these states of a map."""
+    rows, columns = np.divmod(states, whole.x1)
+    across = whole.x1 // TILE + 1
+    tiles = [divmod(int(tile), across) for tile in np.unique(rows // TILE * across + columns // TILE)]
+    return [Box(x * TILE, y * TILE, (x + 1) * TILE, (y + 1) * TILE).overlap(whole) for y, x in tiles]
+
+
+def tiles_around(states: NDArray[np.int32], whole: Box) -> Box:
+    """The box of all tiles from the first to the last in both directions."""
+    rows, columns = np.divmod(states, whole.x1)
+    x0, y0, x1, y1 = (int(side) // TILE for side in (columns.min(), rows.min(), columns.max(), rows.max()))
+    return Box(x0 * TILE, y0 * TILE, (x1 + 1) * TILE, (y1 + 1) * TILE).overlap(whole)
+
+
+def _now(marked: Marked | None) -> Marked | None:
+    return marked.now if isinstance(marked, Snapshot) else marked
 
 
 def _figures(frame: Frame) -> tuple[int, int, int, int]:

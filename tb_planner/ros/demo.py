@@ -27,6 +27,7 @@ from tb_planner.ros.report import LiveLine, algorithm, figures, progress, summar
 from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
+from tb_planner.view import make_page
 
 if TYPE_CHECKING:
     from tb_planner.ros.onlooker import Onlooker
@@ -94,7 +95,13 @@ def make_parser() -> argparse.ArgumentParser:
         help=f'how much faster than real the simulated robot and its world are, default: {REAL_TIME_FACTOR:g}',
     )
     parser.add_argument('--limit-s', metavar='S', type=float, default=DRIVE_LIMIT_S, help='give up after so long')
-    parser.add_argument('--png', metavar='FILE', type=Path, default=Path('demo.png'), help='default: demo.png')
+    parser.add_argument(
+        '--png',
+        metavar='FILE',
+        type=Path,
+        default=Path('demo.png'),
+        help='picture of the run, default: demo.png; its record (.tbrun) and its replay (.html) have the same name',
+    )
     return parser
 
 
@@ -143,7 +150,15 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
     title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
     drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
     print(f'  picture     {options.png}')
+    replay = options.png.with_suffix('.html')
+    replay.write_text(make_page(record_of(options).read_bytes(), title), encoding='utf-8')
+    print(f'  replay      {replay}')
     return ARRIVED if onlooker.has_arrived and onlooker.collisions == 0 else NOT_ARRIVED
+
+
+def record_of(options: argparse.Namespace) -> Path:
+    path: Path = options.png.with_suffix('.tbrun').resolve()
+    return path
 
 
 def start_nodes(processes: Processes, options: argparse.Namespace, journey: Journey) -> None:
@@ -162,6 +177,7 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
         'algorithm': options.algorithm,
         'weight': options.weight,
         'expansions_per_tick': options.expansions_per_tick,
+        'record': str(record_of(options)),
         'autostart_node': True,
     }
     processes.start_module('tb_planner.ros.simulator_node', ros_arguments(world))

@@ -15,6 +15,8 @@ import pytest
 from PIL import Image
 from processes import wait_for
 
+from tb_planner.recording import read_record
+
 DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
 LIMIT_S = 120
 UNDER_WAY = r'm to go'
@@ -58,6 +60,11 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(pictur
     assert re.search(r'time +\d+\.\d s at 3 times real time', said)
     assert re.search(r'ticks +\d+ of p50 \d+\.\d+, p99 \d+\.\d+, max \d+\.\d+ ms; \d+ overruns', said)
     assert re.search(r'restarts +[1-9]\d* \(.*\d blocked', said)
+    assert '>office, changing world, ' in picture.with_suffix('.html').read_text(encoding='utf-8')
+    record = read_record(picture.with_suffix('.tbrun'))
+    assert sum(len(reasons) for _, reasons in record.restarts) == int(re.search(r'restarts +(\d+)', said).group(1))
+    seconds = record.columns['time_us'].sum() / 1e6
+    assert picture.with_suffix('.tbrun').stat().st_size / seconds < 5e6 / 60
     assert re.search(r'collisions +0', said)
     assert Image.open(picture).width > 500
     assert demo.processes_left() == []
