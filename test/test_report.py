@@ -363,6 +363,8 @@ def test_cases_decide_and_are_told():
     assert judged(cases(*everywhere[:1]), '').verdict is Verdict.FAILS
     assert 'BG (k = 1)' in judged(cases(*everywhere[:1]), '').figure
     assert condition_of(cases(('BG', 4), ('ROOMS', 4))) == 'only for k = 4'
+    twice = [*cases(*everywhere), Case((('', 'BG'), ('k =', '4')), holds=False)]
+    assert judged(twice, '').condition == 'in all cases but BG (k = 4)'
     assert in_most(cases(*everywhere[:2]), '').verdict is Verdict.FAILS
     assert in_most(cases(*everywhere[:3]), '').verdict is Verdict.HOLDS
 

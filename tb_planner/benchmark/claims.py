@@ -144,9 +144,16 @@ def _decided_by_choice(found: Finding, elsewhere: tuple[tuple[Variation, Finding
 
 # ---------------------------------------------------------------------- from cases to verdicts
 def judged(cases: Sequence[Case], figure: str) -> Finding:
-    """All cases: holds. Half or more: only if. Fewer: does not hold; the figure tells where it does."""
+    """All cases: holds. Half or more: only if. Fewer: does not hold; the figure tells where it does.
+
+    What is looked at more than once in the same place holds there if it does every time.
+    """
     if not cases:
         raise NotRun('no case of this claim was run')
+    places = dict.fromkeys((case.where for case in cases), True)
+    for case in cases:
+        places[case.where] &= case.holds
+    cases = [Case(where, holds) for where, holds in places.items()]
     held = [case for case in cases if case.holds]
     if len(held) == len(cases):
         return Finding(Verdict.HOLDS, figure)
