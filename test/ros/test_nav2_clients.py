@@ -3,6 +3,7 @@
 import itertools
 import math
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -15,8 +16,8 @@ pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
 from path_client import PathClient, points
 
-POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0}
-SLOW = {'expansions_per_tick': 30, 'max_planning_time_s': 60.0, **POINT}
+POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'max_planning_time_s': 30.0}
+SLOW = {**POINT, 'expansions_per_tick': 30, 'max_planning_time_s': 60.0}
 """A search that takes seconds, not milliseconds."""
 LONG_S = 60.0
 
@@ -46,6 +47,15 @@ def long_way():
     cells[5::20, :95] = 100
     cells[15::20, 5:] = 100
     return cells
+
+
+def show(around, cells, **where):
+    """A map, until the planner has it."""
+    around.maps.publish(map_message(cells, **where))
+    shown_s = time.monotonic()
+    around.peer.wait_until(
+        lambda: float(around.next_facts()['map_age_s']) < time.monotonic() - shown_s, 'the map is taken in'
+    )
 
 
 def searches(around):
@@ -88,30 +98,27 @@ def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing
     assert (facts['path_requests'], facts['paths_found'], facts['paths_unchanged']) == ('9', '9', '8')
 
 
-def test_a_change_on_the_path_brings_another_one_in_time(begin, around, peer):
+def test_a_change_on_the_path_brings_another_one_in_time(begin, around):
     cells = open_terrain()
-    client = begin(cells)
+    client = begin(cells, max_planning_time_s=5.0)
     old = client.path_to(8.0, 5.0)
     for i in range(1, 4):
         x, y = points(old)[len(old.poses) // 2 + i]
         cells[int(y / RESOLUTION_M), int(x / RESOLUTION_M)] = 100
-        around.maps.publish(map_message(cells))
-        peer.spin(0.3)
+        show(around, cells)
         status, result = client.ask((8.0, 5.0)).end()
         assert status == 'succeeded'
         assert is_free(cells, result.path)
         assert result.path.header.stamp != old.header.stamp
-        assert result.planning_time.sec < 2
         old = result.path
 
 
-def test_on_a_map_that_grows_the_path_stays_the_same(begin, around, peer):
+def test_on_a_map_that_grows_the_path_stays_the_same(begin, around):
     cells = open_terrain()
     client = begin(cells)
     first = client.path_to(8.0, 5.0)
     grown = np.pad(cells, ((20, 0), (0, 30)), constant_values=-1)
-    around.maps.publish(map_message(grown, y=-2.0))
-    peer.spin(0.5)
+    show(around, grown, y=-2.0)
     assert client.path_to(8.0, 5.0) == first
     assert client.path_to(8.0, -1.0).poses, 'the new part is there'
 
@@ -119,10 +126,9 @@ def test_on_a_map_that_grows_the_path_stays_the_same(begin, around, peer):
 def test_a_robot_that_leaves_its_path_gets_one_from_where_it_is(begin, around, peer):
     client = begin()
     first = client.path_to(8.0, 5.0)
+    assert points(first)[0] == (2.0, 5.0)
     around.pose = pose_stamped(2.0, 8.0)
-    peer.spin(0.3)
-    second = client.path_to(8.0, 5.0)
-    assert points(second)[0] == (2.0, 8.0) != points(first)[0]
+    peer.wait_until(lambda: points(client.path_to(8.0, 5.0))[0] == (2.0, 8.0), 'a path from there')
 
 
 def test_a_search_that_was_not_finished_goes_on_with_the_next_request(begin, around):
@@ -322,15 +328,15 @@ def test_a_path_through_poses_passes_each_and_looks_there_as_told(begin):
     assert client.ask_through(*goals).end()[1].path == result.path
 
 
-def test_the_planning_time_is_what_the_client_has_waited(begin, around):
+def test_the_planning_time_is_what_the_search_took_and_no_more_than_the_client_has_waited(begin, around):
     client = begin(long_way(), expansions_per_tick=300, max_planning_time_s=60.0)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
-    facts = around.next_facts()
-    _, result = client.ask((9.7, 9.7)).end(LONG_S)
-    ticks = int(around.next_facts()['ticks']) - int(facts['ticks'])
+    request = client.ask((9.7, 9.7))
+    _, result = request.end(LONG_S)
+    waited_s = time.monotonic() - request.sent_s
     told_s = result.planning_time.sec + result.planning_time.nanosec * 1e-9
-    assert 0.3 < told_s < (ticks + 2) * 0.05 + 1.0
+    assert 0.1 < told_s < waited_s  # some ten ticks, at the least
 
 
 def test_a_path_to_an_occupied_goal_ends_within_the_tolerance(begin):

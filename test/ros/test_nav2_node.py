@@ -18,7 +18,7 @@ from nav2_msgs.action import ComputePathToPose
 from nav2_msgs.srv import IsPathValid
 from path_client import PathClient, points
 
-POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0}
+POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0}
 
 WITHOUT_NAV2 = """
 import sys
