@@ -4,8 +4,10 @@ import dataclasses
 import functools
 import itertools
 import math
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -521,6 +523,16 @@ class TestCommand:
         assert main([*tune(tmp_path), *options]) == 2
         complaint = capsys.readouterr().err.splitlines()[-1]
         assert told in complaint
+
+    def test_has_the_options_that_the_readme_tells(self, capsys):
+        readme = (Path(__file__).parents[1] / 'README.md').read_text()
+        for title, command in (('Tune it on your map', 'tune'), ('Replay a bag', 'replay')):
+            section = readme.partition(f'## {title}\n')[2].partition('\n## ')[0]
+            told = set(re.findall(r'`?(--[a-z-]+)', section))
+            assert len(told) >= 4
+            with pytest.raises(SystemExit):
+                main([command, '--help'])
+            assert told <= set(re.findall(r'--[a-z-]+', capsys.readouterr().out))
 
     def test_needs_no_ros(self):
         code = 'import sys, tb_planner.__main__; print([name for name in sys.modules if name.startswith("rclpy")])'
