@@ -253,7 +253,8 @@ class Enquiry:
         if self._instead is not None:  # on a map that has changed
             self._is_searching, self._instead = False, None
         elif self._hopeless != planner.searches:
-            self._instead = _nearest(planner.expanded, goal, whole_cells(self._tolerance_m, on.geometry))
+            reached = planner.search_picture(unknown=0, expanded=1, opened=0)
+            self._instead = _nearest(reached, goal, whole_cells(self._tolerance_m, on.geometry))
             self._is_searching = self._instead is None
             self._hopeless = planner.searches if self._instead is None else 0
 
@@ -265,7 +266,7 @@ class Enquiry:
         return self._hopeless == planner.searches
 
 
-def _nearest(marked: NDArray[np.bool_], cell: Cell, tolerance: int) -> Cell | None:
+def _nearest(marked: NDArray[np.int8], cell: Cell, tolerance: int) -> Cell | None:
     """The marked cell nearest to this one, at most so many cells away."""
     x, y = cell
     left, top = max(x - tolerance, 0), max(y - tolerance, 0)
