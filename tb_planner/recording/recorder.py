@@ -15,10 +15,10 @@ from tb_planner.grid import Box
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.planner import Expanded, TimeBoundedPlanner
-from tb_planner.recording.writer import CHUNK_S, About, Frame, MapNews, Place, RecordWriter, Snapshot, tiles_around
+from tb_planner.recording.writer import CHUNK_S, About, Frame, MapNews, RecordWriter, Snapshot, tiles_around
 
 _Seen: TypeAlias = (
-    'tuple[float, str, Place | None, Place | None, Place | None, tuple[str, ...], int, int, int, int, '
+    'tuple[float, str, Pose2 | None, Pose2 | None, Pose2 | None, tuple[str, ...], int, int, int, int, '
     'MapNews | None, Expanded | None, NDArray[np.int32] | None]'
 )
 """A Frame but for how long the tick takes."""
@@ -82,15 +82,15 @@ class Recorder:
         self._seen = (
             time_s,
             tick.status,
-            _place(pose),
-            _place(tick.waypoint),
-            _place(navigator.goal),
+            pose,
+            tick.waypoint,
+            navigator.goal,
             tick.restarts,
             navigator.plan_length,
             navigator.way_back,
             expansions - before,
             open_size,
-            self._news(update),
+            None if update is None and not self._all_is_new else self._news(update),
             self._expanded(planner),
             navigator.plan_cells() if tick.plan_changed or self._all_is_new else None,
         )
@@ -136,7 +136,3 @@ def map_news(update: MapUpdate) -> MapNews:
     if obstacles is not None and unknown is not None and (box.x1 - box.x0) * (box.y1 - box.y0) <= MOST_MARKED:
         obstacles, unknown = Snapshot(obstacles, box), Snapshot(unknown, box)
     return MapNews(update.geometry, grid, states, terrain, obstacles, unknown)
-
-
-def _place(pose: Pose2 | None) -> Place | None:
-    return None if pose is None else (pose.x_m, pose.y_m, pose.yaw)

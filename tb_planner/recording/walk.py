@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.grid import Cell
+from tb_planner.navigator import Pose2
 from tb_planner.planner import Status, TimeBoundedPlanner
-from tb_planner.recording.writer import About, Frame, MapNews, Place, RecordWriter
+from tb_planner.recording.writer import About, Frame, MapNews, RecordWriter
 from tb_planner.world import Observation, World
 
 
@@ -116,5 +117,5 @@ class RecordedWalk:
         return MapNews(None, grid, states, values, None, None)
 
 
-def _centre(cell: Cell) -> Place:
-    return cell[0] + 0.5, cell[1] + 0.5, 0.0
+def _centre(cell: Cell) -> Pose2:
+    return Pose2(cell[0] + 0.5, cell[1] + 0.5)

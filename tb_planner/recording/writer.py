@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Box, Grid
+from tb_planner.navigator import Pose2
 from tb_planner.planner import Expanded
 from tb_planner.recording.format import (
     HAS_POSE,
@@ -44,8 +45,6 @@ IN_VIEW = 256
 """Cells around the robot in which, once a chunk, it is looked for what has become known and has changed no cost."""
 STOP_S = 10.0
 
-Place = tuple[float, float, float]
-"""x and y in metres, or in cells if there is no geometry, and yaw."""
 Marked = Callable[[Box], NDArray[np.bool_]]
 
 
@@ -98,13 +97,13 @@ class Snapshot:
 
 
 class Frame(NamedTuple):
-    """What is to be seen of a tick."""
+    """What is to be seen of a tick. Places are in metres; of a map without a geometry, in cells."""
 
     time_s: float
     status: str
-    pose: Place | None
-    waypoint: Place | None
-    goal: Place | None
+    pose: Pose2 | None
+    waypoint: Pose2 | None
+    goal: Pose2 | None
     restarts: tuple[str, ...]
     left: int
     back: int
@@ -288,7 +287,7 @@ class Encoder:
         self._terrain = news.terrain
         self._classes = self._classes_in(self._box)
 
-    def _near(self, pose: Place) -> Box:
+    def _near(self, pose: Pose2) -> Box:
         x, y, _ = self._place(pose)
         cell = Box(math.floor(x), math.floor(y), math.floor(x) + 1, math.floor(y) + 1)
         return cell.grown(IN_VIEW, self._box)
@@ -326,18 +325,18 @@ class Encoder:
         flags |= HAS_POSE if self._has(frame.pose) else 0
         return flags | (HAS_WAYPOINT if self._has(frame.waypoint) else 0)
 
-    def _has(self, place: Place | None) -> bool:
+    def _has(self, place: Pose2 | None) -> bool:
         """Without a map there are no cells to be in."""
         return place is not None and self._width > 0
 
-    def _place(self, place: Place | None) -> Place:
-        """In cells."""
+    def _place(self, place: Pose2 | None) -> tuple[float, float, float]:
+        """x and y in cells, and yaw."""
         if place is None or not self._width:
             return 0.0, 0.0, 0.0
         if self._geometry is None:
-            return place
-        x_m, y_m, yaw = place
-        return (*self._geometry.to_grid(x_m, y_m), math.remainder(yaw - self._geometry.yaw, math.tau))
+            return place.x_m, place.y_m, place.yaw
+        yaw = math.remainder(place.yaw - self._geometry.yaw, math.tau)
+        return (*self._geometry.to_grid(place.x_m, place.y_m), yaw)
 
     def _route(self, cells: NDArray[np.int32]) -> bytes:
         if not len(cells):
