@@ -50,21 +50,22 @@ class Shares:
     """What a tick has for all who search in it: so many expansions if that is not 0, else the budget's time."""
 
     def __init__(self, budget: SearchBudget, expansions: int, parts: int, clock: Callable[[], float] = perf_counter):
+        self.expansions = 0
+        """Of all of them."""
         self._budget = budget
-        self._expansions_left = expansions
+        self._most = expansions
         self._time_left_s = budget.search_time_s
-        self._counts_expansions = expansions > 0
         self._parts = parts
         self._clock = clock
 
     def spend(self, planner: TimeBoundedPlanner) -> None:
         """Each gets an equal part of what those before it have left, and a little in any case."""
         parts, self._parts = max(self._parts, 1), self._parts - 1
-        if self._counts_expansions:
-            before = planner.expansions
-            planner.search(max(self._expansions_left // parts, 1))
-            self._expansions_left -= planner.expansions - before
-            return
-        began_s = self._clock()
-        self._budget.spend(planner, max(self._time_left_s / parts, 0.0))
-        self._time_left_s -= self._clock() - began_s
+        before = planner.expansions
+        if self._most:
+            planner.search(max((self._most - self.expansions) // parts, 1))
+        else:
+            began_s = self._clock()
+            self._budget.spend(planner, max(self._time_left_s / parts, 0.0))
+            self._time_left_s -= self._clock() - began_s
+        self.expansions += planner.expansions - before

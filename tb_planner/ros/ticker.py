@@ -91,6 +91,7 @@ class Ticker:
             self._failed = True
         if self.desks:
             self._answer_requests(poses, shares)
+        self.expansions = shares.expansions
         return tick
 
     def stop(self, pose: Pose2 | None) -> None:
@@ -128,12 +129,10 @@ class Ticker:
         pose = poses.latest()
         if pose is None and self.navigator.goal is not None and (reason := poses.why_none()):
             self._problems.warn('pose_age', f'{reason}; no waypoint is given', same='old')
-        before = self._expansions_so_far()
         search = shares.spend if self.recorder is None else self.recorder.searching(shares.spend)
         tick = self.navigator.tick(update, pose, search, map_lost=self._map_is_lost())
         if self.recorder is not None:
             self._record(self.recorder, tick, update, pose)
-        self.expansions = max(self._expansions_so_far() - before, 0)
         if update is not None and tick.waypoint is not None and received_s is not None:
             self.map_to_waypoint_ms = (perf_counter() - received_s) * 1e3
         return tick
@@ -214,7 +213,3 @@ class Ticker:
             return None
         there = math.dist(last_point_m[0], (goal.x_m, goal.y_m)) <= geometry.resolution_m
         return goal.yaw if there else None
-
-    def _expansions_so_far(self) -> int:
-        planner = self.navigator.planner
-        return planner.expansions if planner is not None else 0
