@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -24,8 +25,8 @@ from tb_planner.ros.tick_times import TickTimes
 PROBE_S = 0.1
 """How often the thread looks how late it comes."""
 STOP_S = 5.0
-LAST_ROUNDS = 20
-"""After the last task: results are sent by tasks that tasks have made."""
+LAST_ROUNDS = 200
+"""After the last task: results are sent by tasks that tasks have made, one a round."""
 
 
 class ActionThread:
@@ -47,6 +48,7 @@ class ActionThread:
         self._executor.add_node(self.node)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.node.create_timer(PROBE_S, lambda: self.times.begin(perf_counter()), clock=steady)
+        self._tasks: deque[Callable[[], object]] = deque()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name='actions', daemon=True)
 
@@ -54,8 +56,9 @@ class ActionThread:
         self._thread.start()
 
     def do(self, task: Callable[[], object]) -> None:
-        """In the thread, soon; in the order of calls."""
-        self._executor.create_task(self._safely, task)
+        """In the thread, soon; in the order of calls, which an executor of rclpy does not keep to by itself."""
+        self._tasks.append(task)
+        self._executor.create_task(self._do_next)
 
     def close(self) -> None:
         """Ends the thread, and the servers with the node; what it was given to do before, it does."""
@@ -73,16 +76,18 @@ class ActionThread:
 
     def _run(self) -> None:
         rounds_left = LAST_ROUNDS
-        try:
-            while self.node.context.ok() and rounds_left:
-                self._executor.spin_once(timeout_sec=0.01 if self._stopping else None)
-                rounds_left -= self._stopping
-        except ExternalShutdownException:
-            pass
+        while self.node.context.ok() and rounds_left:
+            try:
+                self._executor.spin_once(timeout_sec=0.001 if self._stopping else None)
+            except ExternalShutdownException:
+                return
+            except Exception:  # of rclpy, when a client is gone in the wrong moment: others are to be answered
+                self._logger.error(f'action: {traceback.format_exc()}')
+            rounds_left -= self._stopping
 
-    def _safely(self, task: Callable[[], object]) -> None:
+    def _do_next(self) -> None:
         try:
-            task()
+            self._tasks.popleft()()
         except Exception:  # other requests are to be answered
             self._logger.error(f'action: {traceback.format_exc()}')
 

@@ -1,14 +1,19 @@
 """Parts of what serves Nav2, one by one: shares of a tick, messages of Jazzy and later, the poses of a path."""
 
 import math
+import threading
+import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import rclpy
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Path
+from processes import LIMIT_S
+from rclpy.lifecycle import LifecycleNode
 from std_msgs.msg import Header
 from surroundings import pose_stamped
 from test_planner_parts import Pace, long_search
@@ -18,6 +23,7 @@ from tb_planner.grid import Grid
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Pose2
 from tb_planner.question import FoundPath
+from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.nav2_messages import PathMessage, directions, duration_of, goals_of, result_of
 from tb_planner.ros.path_check import invalid_points
 from tb_planner.ros.search_budget import LEAST, SearchBudget, Shares
@@ -78,6 +84,54 @@ def test_two_who_search_share_a_ticks_time():
     begun = one.expansions
     shares.spend(one)
     assert one.expansions - begun <= LEAST + 1000, 'all is spent'
+
+
+# ------------------------------------------------------------------------------------------------------ the thread
+@pytest.fixture
+def somebody():
+    """A node that nobody serves."""
+    context = rclpy.Context()
+    context.init()
+    node = LifecycleNode('somebody', context=context)
+    yield node
+    node.destroy_node()
+    context.shutdown()
+
+
+@pytest.fixture
+def actions(somebody):
+    thread = ActionThread(somebody)
+    thread.start()
+    yield thread
+    thread.close()
+
+
+def test_tasks_are_done_in_order_by_another_thread(actions):
+    done, ready = [], threading.Event()
+    for i in range(100):
+        actions.do(lambda i=i: done.append((i, threading.current_thread().name)))
+    actions.do(ready.set)
+    assert ready.wait(LIMIT_S)
+    assert done == [(i, 'actions') for i in range(100)]
+
+
+def test_the_thread_outlives_mistakes_in_tasks_and_callbacks(actions):
+    ready = threading.Event()
+    actions.do(lambda: 1 / 0)
+    actions.node.create_timer(0.01, lambda: 1 / 0)  # as rclpy's own callbacks may fail
+    time.sleep(0.1)
+    actions.do(ready.set)
+    assert ready.wait(LIMIT_S)
+
+
+def test_what_was_to_be_done_is_done_before_the_thread_ends(somebody):
+    thread = ActionThread(somebody)
+    thread.start()
+    done = []
+    for i in range(100):
+        thread.do(lambda i=i: thread.do(lambda: done.append(i)))
+    thread.close()
+    assert done == list(range(100))
 
 
 # ------------------------------------------------------------------------------------------------------ messages
