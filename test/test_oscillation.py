@@ -56,6 +56,13 @@ def test_a_bulge_is_a_switch():
     assert counts(path, bulge) == (2, 1, 1)
 
 
+def test_switches_are_counted_by_how_far_they_lead_away():
+    switches = Switches()
+    for y_m in (2.05, 2.35, 3.05, 2.95):
+        switches.see(straight(y_m), HERE, map_with())
+    assert (switches.switches, switches.farther) == (2, {0.5: 1, 1.0: 0, 2.0: 0})
+
+
 def test_a_switch_is_forced_if_the_path_before_is_blocked_ahead_of_the_robot():
     old, new = straight(2.05), straight(3.05)
     assert counts(old, new, on=map_with((70, 20))) == (2, 1, 0)

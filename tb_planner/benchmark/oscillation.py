@@ -47,6 +47,8 @@ STEP_S, STEPS_A_TICK, TICKS_A_SECOND = 0.025, 2, 20
 LIMIT_S = 300
 SWITCH_M = 0.2
 """A path that leads so far away from the one before is another one: the robot's radius, about."""
+FARTHER_M = (0.5, 1.0, 2.0)
+"""Counted apart: what a switch is decides what comes out."""
 
 
 # ---------------------------------------------------------------------- who is asked
@@ -136,6 +138,8 @@ class Switches:
     switches: int = 0
     unforced: int = 0
     """Switches from a path that was not blocked."""
+    farther: dict[float, int] = field(default_factory=lambda: dict.fromkeys(FARTHER_M, 0))
+    """Switches by so much and more."""
     _last: Points | None = field(default=None, repr=False)
 
     def see(self, path: Points, pose: Pose2, update: MapUpdate) -> bool:
@@ -144,9 +148,14 @@ class Switches:
         if path is last:
             return False
         self.paths += 1
-        if last is not None and farthest_m(path, last) > SWITCH_M:
+        if last is None:
+            return True
+        apart_m = farthest_m(path, last)
+        if apart_m > SWITCH_M:
             self.switches += 1
             self.unforced += stands(last, pose, update)
+        for least_m in FARTHER_M:
+            self.farther[least_m] += apart_m > least_m
         return True
 
 
@@ -195,6 +204,7 @@ def run(office: Map, script: list[Obstacle], world: str, planner: Planner, seed:
         'paths': switches.paths,
         'switches': switches.switches,
         'unforced': switches.unforced,
+        **{f'switches_{least_m}_m': count for least_m, count in switches.farther.items()},
     }
 
 
@@ -226,13 +236,13 @@ def runs(count: int, seed: int) -> Iterator[Row]:
 
 
 # ---------------------------------------------------------------------- summary
-COUNTS = ('paths', 'switches', 'unforced')
+COUNTS = ('paths', 'switches', 'unforced', *(f'switches_{least_m}_m' for least_m in FARTHER_M))
 
 
 def summary(rows: list[Row]) -> str:
     header = (
         *('world', 'planner', 'runs', 'arrived', 'collisions'),
-        *('paths', 'switches', 'unforced', 'driven m', 'time s'),
+        *('paths', 'switches', 'unforced', *(f'> {least_m} m' for least_m in FARTHER_M), 'driven m', 'time s'),
     )
     by_world = grouped(rows, lambda row: row['world'])
     lines = [
