@@ -300,6 +300,8 @@ CLAIMS = (
         'In only about 5 % of the cases the agent is on another path when the optimal one is found.',
         'not measured: rows do not tell where the agent was at that time',
         None,
+        note='A test that looks into 75 problems finds it in 24 % of them for R = 10, 5.3 % for R = 100 and 2.7 % for '
+        'R = 1000: pytest -s test/test_experiments.py -k another_path.',
     ),
     _claim(
         'switching rule shortens',
