@@ -72,6 +72,7 @@ def test_costs_that_rise_elsewhere_are_no_obstacles(live_map):
 
 def test_a_few_obstacles_that_were_all_may_go(live_map):
     cells = np.zeros((SIDE, SIDE), np.int8)
+    cells[5:45, 5:65] = 30
     cells[10:20, 10:60] = LETHAL
     live_map.full(cells, GEOMETRY)
     live_map.latest()

@@ -5,6 +5,9 @@ comes while an older one is being canceled would be ended with it; so the end of
 
 A server that is not there, refuses, gives up, or falls silent is reported, and tried again: after a second, then after
 twice as long each time, up to eight seconds. All is done by the thread of the ticks; nothing is waited for in a tick.
+
+The client has a node of its own, since rclpy cannot wait for an answer within a callback of the same node: in the end,
+the server's word is waited for that the robot will stop.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from action_msgs.srv import CancelGoal
 from numpy.typing import NDArray
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
@@ -43,6 +48,10 @@ SILENCE_S = 5.0
 """A controller that has given feedback, as Nav2's do with every command, and gives none for so long counts as dead."""
 RETRY_S, LONGEST_RETRY_S = 1.0, 8.0
 CANCEL_TRIES = 5
+PARTING_S = 1.0
+"""How long the end waits at most for the answer to a cancel, which may be lost if its sender is gone before."""
+SPINS = 2
+"""Looks for answers in a tick."""
 MOST_POSES = 1000
 """Of longer paths every second, third … pose is left out: each takes 15 microseconds of a tick."""
 ERRORS = (
@@ -76,6 +85,8 @@ class _Sent:
     id: UUID = field(default_factory=lambda: UUID(uuid=list(uuid.uuid4().bytes)))
     accepted: bool = False
     feedback_s: float | None = None
+    stops: bool = False
+    """The server has said that it will leave it."""
     cancels: int = 0
     canceled_s: float = 0.0
 
@@ -94,10 +105,20 @@ class Controller:
     ) -> None:
         self.paths_sent = 0
         self.failures = 0
-        self._node = node
+        self._ros_clock = node.get_clock()
         self._action = require_follow_path()
         self._name = parameters.follow_path_action
-        self._client = ActionClient(node, self._action, self._name)
+        self._node = Node(
+            f'{node.get_name()}_controller_client',
+            namespace=node.get_namespace(),
+            context=node.context,
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._executor = SingleThreadedExecutor(context=node.context)
+        self._executor.add_node(self._node)
+        self._client = ActionClient(self._node, self._action, self._name)
         self._parameters = parameters
         self._problems = problems
         self._arrived = arrived
@@ -121,6 +142,8 @@ class Controller:
 
     def tick(self, navigator: Navigator, tick: Tick | None, pose: Pose2 | None, frame: str) -> None:
         """After a tick; None is one that failed."""
+        if self._sent is not None or self._leaving is not None:
+            self._hear_answers()  # first: the robot may have arrived
         now_s, path = self._clock(), None
         if tick is not None:
             path = self._giver.tick(navigator, tick, pose)
@@ -135,7 +158,12 @@ class Controller:
     def close(self) -> None:
         """The robot is told to stop."""
         self._leave(self._clock())
+        deadline_s = self._clock() + PARTING_S
+        while self._leaving is not None and not self._leaving.stops and self._clock() < deadline_s:
+            self._executor.spin_once(timeout_sec=0.02)
+        self._executor.shutdown()
         self._client.destroy()
+        self._node.destroy_node()
 
     # -------------------------------------------------------------------------------------------------- requests
     def _note_goal(self, goal: Pose2, now_s: float) -> None:
@@ -157,7 +185,7 @@ class Controller:
     def _send(self, path: GivenPath, frame: str, now_s: float) -> None:
         self._sent = sent = _Sent(path, now_s)
         goal = self._action.Goal(
-            path=path_message(*_thinned(path), frame, self._node.get_clock().now().to_msg()),
+            path=path_message(*_thinned(path), frame, self._ros_clock.now().to_msg()),
             controller_id=self._parameters.controller_id,
             goal_checker_id=self._parameters.goal_checker_id,
             progress_checker_id=self._parameters.progress_checker_id,
@@ -180,6 +208,10 @@ class Controller:
         answer.add_done_callback(lambda future: self._cancel_answered(sent, future))
 
     # -------------------------------------------------------------------------------------------------- answers
+    def _hear_answers(self) -> None:
+        for _ in range(SPINS):
+            self._executor.spin_once(timeout_sec=0)
+
     def _answered(self, sent: _Sent, future: Future) -> None:
         handle = future.result()
         if not handle.accepted:
@@ -198,7 +230,8 @@ class Controller:
 
     def _cancel_answered(self, sent: _Sent, future: Future) -> None:
         code = future.result().return_code
-        if sent is self._leaving and sent.accepted and code not in _CANCELED_OR_DONE:
+        sent.stops = code in _CANCELED_OR_DONE
+        if sent is self._leaving and sent.accepted and not sent.stops:
             self._problems.warn('controller', f'{self._name} does not stop: its answer is {code}; asked again')
 
     def _ended(self, sent: _Sent, future: Future) -> None:

@@ -1,11 +1,11 @@
 """The bond with Nav2's lifecycle manager: a peer keeps to bondcpp's protocol on the other side."""
 
+import functools
 import signal
 
 import numpy as np
 import pytest
 from lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Status
-from processes import wait_until_said
 from surroundings import Surroundings, map_message
 
 SIDE = 1000
@@ -132,8 +132,12 @@ def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(mana
     planner, around, manager = managed(bond_timeout_s=0.0)
     heard = peer.hear('bond', Status)
     manager.start_up()
+    other = Status(id='controller_server', instance_id='of another bond', active=True)
+    others = peer.node.create_timer(0.1, functools.partial(peer.speaker('bond', Status).publish, other))
     around.set_out()
-    wait_until_said(planner, 'no lifecycle manager has made a bond within 10 s')
+    around.wait_until_said(planner, 0, 'no lifecycle manager has made a bond within 10 s')
+    peer.node.destroy_timer(others)
+    assert 'bond with the lifecycle manager formed' not in planner.said
     peer.spin(3 * HEARTBEAT_PERIOD_S)
     count = len(heard)
     around.wait_for_waypoints(20)
