@@ -15,11 +15,13 @@ from scipy import ndimage
 
 from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
 from tb_planner.__main__ import main
+from tb_planner.bags import GivenGoal
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.geometry import Geometry
 from tb_planner.navigator import TRACE_STEPS, Pose2
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.tuning import budget, race, study, trial
+from tb_planner.tuning.bag_problems import MOST_MAPS, bag_problems, places_of
 from tb_planner.tuning.budget import Budget, fitting_k
 from tb_planner.tuning.candidates import Candidate, candidates
 from tb_planner.tuning.clutter import Clutter
@@ -539,7 +541,30 @@ class TestCommand:
         assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True).stdout == '[]\n'
 
 
+def goals_on_growing_maps(count):
+    """Each on a map that is a row and a column larger than the one before."""
+    for number in range(count):
+        geometry = Geometry(20 + number, 20 + number, 0.5)
+        yield GivenGoal(np.zeros((20 + number, 20 + number), np.int8), geometry, Pose2(1.0, 1.0), Pose2(8.0, 8.0))
+
+
 class TestBag:
+    def test_keeps_few_of_many_maps(self):
+        given = list(goals_on_growing_maps(50))
+        places = places_of(Path('bag'), given, PlannerParameters())
+        assert len(places) == 50
+        assert 4 <= len({id(place.ground) for place in places}) <= MOST_MAPS
+        drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), 60)
+        assert [problem.ground for problem in drawn[:50]] == [place.ground for place in places]
+        assert len({problem.seed for problem in drawn}) == 60
+
+    def test_whose_goals_cannot_be_reached_is_refused(self):
+        (given,) = goals_on_growing_maps(1)
+        given.occupancy[:, 10] = 100
+        places = places_of(Path('bag'), [given], PlannerParameters())
+        with pytest.raises(NoProblems, match='of 1 goals none can be reached'):
+            bag_problems(Path('bag'), [given], places, PlannerParameters(), 3)
+
     def test_gives_its_own_goals(self, tmp_path, capsys):
         pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
         import bag_files as files

@@ -95,19 +95,21 @@ class Bag:
         geometry: Geometry | None = None
         pose: Pose2 | None = None
         goal: Goal | None = None
+        snapshot: NDArray[np.int8] | None = None  # goals between two changes of the map share it
         found: list[GivenGoal] = []
         for event in self.events():
             what = event.what
             if isinstance(what, Occupancy):
-                occupancy, geometry = what.values.copy(), what.geometry
+                occupancy, geometry, snapshot = what.values.copy(), what.geometry, None
             elif isinstance(what, Patch):
-                occupancy = self._patched(occupancy, what)
+                occupancy, snapshot = self._patched(occupancy, what), None
             elif isinstance(what, Pose2):
                 pose = what
             else:
                 goal = what
             if goal is not None and pose is not None and occupancy is not None and geometry is not None:
-                found.append(GivenGoal(occupancy.copy(), geometry, pose, goal.pose))
+                snapshot = occupancy.copy() if snapshot is None else snapshot
+                found.append(GivenGoal(snapshot, geometry, pose, goal.pose))
                 goal = None
         if not found:
             raise BagError(f'{self.path}: no goal with a map and a pose before it or behind it{self._troubles()}')
@@ -243,7 +245,7 @@ def _told(path: Path) -> Iterator[None]:
     except (KeyboardInterrupt, MemoryError, BagError):
         raise
     except Exception as error:
-        reason = ' '.join(str(error).split()) or type(error).__name__
+        reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
         raise BagError(
             f'{path}: the bag cannot be read: {reason}. If the recorder was killed, the file may be cut off: '
             'mcap recover mends .mcap files, sqlite3 .recover .db3 files, and ros2 bag reindex writes metadata.yaml'

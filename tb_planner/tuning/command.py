@@ -11,7 +11,7 @@ from tb_planner.bags import is_bag, open_bag
 from tb_planner.bags.options import add_topic_options, topics_of
 from tb_planner.maps import Map, read_map
 from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.tuning.bag_problems import bag_problems, grounds_of
+from tb_planner.tuning.bag_problems import bag_problems, places_of
 from tb_planner.tuning.budget import SEARCH_SHARE, Budget, measured_expansion_s
 from tb_planner.tuning.comparison import Rival, compare, comparison_text, k_of
 from tb_planner.tuning.ground import Ground, Problem, draw_problems
@@ -130,10 +130,10 @@ def problems_of_bag(options: argparse.Namespace, parameters: PlannerParameters) 
     """The bag's goals to choose by, on a map that stays as it is each once; others are drawn on its last map."""
     with open_bag(options.map, topics_of(options), options.base_frame) as bag:
         given = bag.goals()
-    grounds = grounds_of(options.map, given, parameters)
+    places = places_of(options.map, given, parameters)
     count = len(given) if options.world == 'static' else options.problems
-    seen = bag_problems(options.map, given, grounds, parameters, count)
-    return seen, draw_problems(grounds[-1], options.problems, options.seed)
+    seen = bag_problems(options.map, given, places, parameters, count)
+    return seen, draw_problems(places[-1].ground, options.problems, options.seed)
 
 
 def ground_of(map_: Map, parameters: PlannerParameters) -> Ground:
