@@ -103,6 +103,40 @@ def test_a_path_is_sent_for_every_change_of_the_route_and_for_nothing_else(make_
     assert around.next_facts()['controller_failures'] == '0'
 
 
+def whole_routes(plans, goal):
+    """Plans to the goal, but for those that are only what is left of the one before."""
+    routes = []
+    for plan in plans:
+        points = [(pose.pose.position.x, pose.pose.position.y) for pose in plan.poses]
+        is_left = bool(routes) and routes[-1][-len(points) :] == points
+        if points and goes_to(points, goal, 1e-6) and not is_left:
+            routes.append(points)
+    return routes
+
+
+def test_on_a_map_that_changes_everywhere_there_are_no_more_paths_than_changes_of_the_route(make_drive, peer):
+    """200 maps, ten obstacles of which are other ones each time. After a stop, the path may be the same again."""
+    _, around, server = make_drive(speed=0.5, pose_timeout_s=0.0, robot_radius_m=0.1)
+    around.pose.pose.position.x = around.pose.pose.position.y = 0.55
+    random, places = np.random.default_rng(7), []
+    set_out(around, 9.5, 9.5, np.zeros((100, 100), np.int8))
+    peer.wait_until(lambda: server.paths, 'the first path')
+    for _ in range(200):
+        cells = np.zeros((100, 100), np.int8)
+        places = [*places[-30:], *random.integers(12, 88, (10, 2)).tolist()]
+        for x, y in places:
+            cells[y : y + 3, x : x + 3] = 100
+        around.maps.publish(map_message(cells))
+        peer.spin(0.04)
+    around.maps.publish(map_message(np.zeros((100, 100), np.int8)))
+    server.speed = 4.0
+    around.wait_for_status('ARRIVED')
+    routes, stops = whole_routes(around.plans, (9.5, 9.5)), server.ends.count('canceled')
+    print(f'{len(server.paths)} paths for {len(routes)} routes, {stops} stops, {len(around.plans)} plans')
+    assert 5 < len(server.paths) <= len(routes) + stops
+    assert all(server.points(number) in routes for number in range(len(server.paths)))
+
+
 def test_routes_are_never_sent_in_part(make_drive, peer):
     """Three expansions a tick: for a long time the plan ends short of the goal, and plans are heard that do."""
     _, around, server = make_drive(expansions_per_tick=3, weight=1.0, tick_frequency=100.0)

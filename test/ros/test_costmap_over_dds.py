@@ -313,3 +313,22 @@ def test_where_there_is_no_way_a_clear_is_believed_at_once(make_costmap, peer):
     around.wait_for_status('NO_PATH')
     costmap.say(CLEAR)
     around.wait_for_status('NAVIGATING')
+
+
+def test_a_path_that_is_asked_for_again_and_again_stays_the_same_over_clears(make_costmap, peer):
+    pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
+    from path_client import PathClient
+
+    _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, nav2=True)
+    client = PathClient(peer)
+    costmap.say()
+    first = client.path_to(8.0, 5.0)
+    for _ in range(5):
+        costmap.say(CLEAR)
+        peer.spin(0.2)
+        assert client.path_to(8.0, 5.0) == first
+        costmap.say(FINE)
+        peer.spin(0.2)
+        assert client.path_to(8.0, 5.0) == first
+    assert around.next_facts()['path_searches'] == '1'
+    client.close()
