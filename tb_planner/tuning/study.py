@@ -147,15 +147,18 @@ def _try_on_unseen(study: Study, end_s: float, progress: Progress, clock: Callab
 
 
 def _try_less(study: Study, end_s: float, progress: Progress, clock: Callable[[], float]) -> None:
-    plan = study.plan
+    """All get the same problems: those for which the time has not lasted are left out."""
+    plan, problems = study.plan, study.plan.seen[:LESS_ON]
     for by in (1, *LESS):
         k = study.k // by
         if k < 1 or clock() > end_s:
             return
         progress(1 - 0.1 / by, f'trying k = {k:,}')
-        problems = list(plan.seen[:LESS_ON])
-        ours, default = (
-            figures_of([carry_out(problem, candidate, k, plan.conditions) for problem in problems])
-            for candidate in (study.recommended, plan.default)
-        )
+        pairs = [
+            [carry_out(problem, candidate, k, plan.conditions) for candidate in (study.recommended, plan.default)]
+            for problem in _while_time_lasts(problems, end_s, clock)
+        ]
+        if len(pairs) < len(problems):
+            return
+        ours, default = (figures_of(outcomes) for outcomes in zip(*pairs))
         study.less.append((k, ours, default))
