@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from tb_planner.benchmark.cells import Curves, NotRun, Renaming, Results, as_it_is
 
+FEW = 100
+"""Fewer problems than these are few, and a verdict about small differences may change with more."""
 FLAT = 0.01
 """A change by less than this fraction is none."""
 
@@ -104,8 +106,9 @@ def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) 
 
 def counted(problems: dict[str, tuple[int, int]]) -> str:
     """5,000 problems on BG, 300 to 400 on ROOMS"""
+    few = any(least < FEW for least, _ in problems.values())
     texts = [f'{between(counts, lambda count: f"{count:,.0f}")} on {name}' for name, counts in problems.items()]
-    return 'problems: ' + ', '.join(texts) if texts else ''
+    return ('few problems: ' if few else 'problems: ') + ', '.join(texts) if texts else ''
 
 
 def _turning(claim: Claim, results: Results, verdict: Verdict) -> str:

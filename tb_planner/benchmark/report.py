@@ -40,6 +40,7 @@ RULES = (
     '"Holds": in every case (set of maps, look-ahead, rate). "Holds only if": in half of the cases or more, which are '
     'told, or if one of our choices is switched. "Does not hold": in fewer. Claims about "most" cases need more than '
     'half of them.',
+    'Fewer than 100 problems of a set are called few: small differences may turn with more of them.',
     'A mean is taken over all problems of a set. A change of less than 1 % counts as none.',
     'Search time is processor time; rows of commits before bf03782 tell it by the clock.',
     'Runs that did not arrive are left out of means and told below; on changing maps a problem counts if all agents '

@@ -56,8 +56,9 @@ def claim_of(one: Judged, reason: str) -> str:
     measured = [plain(sentence(finding.figure))]
     if finding.condition:
         measured.insert(0, f'**Holds {plain(finding.condition)}.**')
-    if one.turning:
-        measured.append(plain(sentence(one.turning)))
+    few = one.problems if one.problems.startswith('few') and finding.verdict is not Verdict.NOT_RUN else ''
+    if few or one.turning:
+        measured.append(plain(sentence('; '.join(filter(None, (few, one.turning))))))
     measured += [f'*{plain(text)}*' for text in (claim.note, reason) if text]
     return f'| {verdict} | {plain(claim.text)} | {plain(claim.place)} | {"<br>".join(measured)} |'
 
