@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_planner.grid import Cell
 from tb_planner.held_route import HeldRoute
+from tb_planner.leg_search import LegSearch
 from tb_planner.live_map import MapUpdate
-from tb_planner.navigator import TRACE_STEPS, Pose2, Settings, cell_of, way_out, whole_cells
-from tb_planner.planner import Status, TimeBoundedPlanner
+from tb_planner.navigator import Pose2, Settings, cell_of, way_out, whole_cells
+from tb_planner.planner import TimeBoundedPlanner
 from tb_planner.question import (
     Answer,
     EnquiryStatus,
@@ -50,15 +50,11 @@ class Enquiry:
         self._tolerance_m = tolerance_m
         self._map: MapUpdate | None = None
         self._question: Question | None = None
-        self._planner: TimeBoundedPlanner | None = None  # of the leg in hand, or of the last one, for its memory
-        self._is_searching = False  # that planner, for a leg
-        self._instead: Cell | None = None  # of the leg's goal, which is cut off
-        self._hopeless = 0  # number of the search that found nothing in place of it, either
+        self._leg_search = LegSearch()
         self._legs: list[Leg] = []  # that are found
         self._route: StandingRoute | None = None  # along them
         self._path: FoundPath | None = None  # if these are all
-        self.searches = 0
-        """That requests have made necessary: one for a leg, and what started over."""
+        self._held: tuple[FoundPath, StandingRoute] | None = None  # an older one that a search is to replace
 
     # -------------------------------------------------------------------------------------------------- requests
     def change(self, settings: Settings, tolerance_m: float) -> None:
@@ -73,11 +69,14 @@ class Enquiry:
         question = Question(start, tuple(goals), start_is_robot)
         if not question.goals:
             raise ValueError('there are 0 goals; there is at least 1')
-        if self._map is not None and self._question is not None and self._serves(self._map, self._question, question):
-            return True
-        self._question = question
-        self._begin()
-        return False
+        on, asked = self._map, self._question
+        serves = on is not None and asked is not None and self._serves(on, asked, question)
+        held = self._held if on is not None and asked is not None and self._is_held_for(on, asked, question) else None
+        if not serves:
+            self._question = question
+            self._begin()
+        self._held = held
+        return serves
 
     def step(self, search: Callable[[TimeBoundedPlanner], object]) -> Answer:
         """Spends what `search` spends, and says how it stands."""
@@ -94,11 +93,16 @@ class Enquiry:
             self._search(on, question, search)
         if self._path is not None:
             return Answer(EnquiryStatus.FOUND, '', self._path)
-        if self._has_no_path:
+        if self._leg_search.has_no_path:
             goal = question.goals[len(self._legs)]
             text = f'no path leads to {goal}, or within {self._tolerance_m:g} m of it, on the present map'
             return Answer(EnquiryStatus.NO_VALID_PATH, text)
         return Answer(EnquiryStatus.SEARCHING, 'the search is not finished')
+
+    @property
+    def held_path(self) -> FoundPath | None:
+        """An older path to the same goals: it stands, but there could be a better one, which is being searched for."""
+        return None if self._held is None or self._path is not None else self._held[0]
 
     @property
     def has_path(self) -> bool:
@@ -106,9 +110,9 @@ class Enquiry:
         return self._path is not None
 
     @property
-    def expansions(self) -> int:
-        """Of the search in hand."""
-        return 0 if self._planner is None else self._planner.expansions
+    def searches(self) -> int:
+        """That requests have made necessary: one for a leg, and what started over."""
+        return self._leg_search.searches
 
     # -------------------------------------------------------------------------------------------------- the map
     def take_in(self, update: MapUpdate) -> None:
@@ -117,20 +121,23 @@ class Enquiry:
         if before is None or update.change is None:
             self._move(before, update)
             return
-        if self._planner is not None:
-            searches = self._planner.searches
-            self._planner.use_grid(update.grid, update.change)
-            self.searches += self._is_searching * (self._planner.searches - searches)
+        self._leg_search.take_in(update)
+        if self._held is not None and not self._held[1].stands(update.grid):
+            self._held = None
         if self._route is None or not update.change:
             return
         algorithm, min_improvement = self._settings.algorithm, self._settings.min_improvement
         if self._route.fault(update.grid, update.change, algorithm, min_improvement) or self._could_end_nearer(update):
+            held = self._held
+            if self._path is not None and self._route.stands(update.grid):
+                held = self._path, self._route
             self._begin()
+            self._held = held
 
     def _move(self, before: MapUpdate | None, update: MapUpdate) -> None:
         """Onto another geometry. A path to one goal that stands there just as it is stays."""
         path, route = self._path, self._route
-        self._planner = None
+        self._leg_search.drop_memory()
         self._begin()
         if before is None or path is None or route is None or len(path.ends) != 1 or len(path.points_m) < 2:
             return
@@ -160,23 +167,36 @@ class Enquiry:
             return False
         if not question.start_is_robot:
             return left_out == 0 and is_same(asked.start, question.start)
-        if not on.geometry.contains(cell_of(on.geometry, question.start)):
+        position, tolerance = self._position(on, question.start), self._tolerance(on)
+        if position is None:
             return False
-        position = on.geometry.to_grid(question.start.x_m, question.start.y_m)
-        free = way_out(on, question.start, self._settings.start_tolerance_m)
-        if free is None:
-            return False
-        if free != cell_of(on.geometry, question.start):
-            position = free[0] + 0.5, free[1] + 0.5
-        tolerance = max(self._settings.deviation_tolerance_m / on.geometry.resolution_m, _LEAST_TOLERANCE)
         if self._path is not None and self._route is not None:
             return self._route.meet(on.grid, position, tolerance) and self._leave_out(left_out, question, on)
         if left_out:
             return False
-        if self._has_no_path:
+        if self._leg_search.has_no_path:
             return cell_of(on.geometry, asked.start) == cell_of(on.geometry, question.start)
         begun = on.geometry.to_grid(asked.start.x_m, asked.start.y_m)
         return math.dist(begun, position) <= tolerance and clear(on.grid.terrain, *position, *begun)
+
+    def _is_held_for(self, on: MapUpdate, asked: Question, question: Question) -> bool:
+        """The older path, if there is one."""
+        position = self._position(on, question.start)
+        if self._held is None or position is None or asked.goals_left_out(question) != 0 or not question.start_is_robot:
+            return False
+        return self._held[1].meet(on.grid, position, self._tolerance(on))
+
+    def _position(self, on: MapUpdate, start: Pose2) -> tuple[float, float] | None:
+        """In cells; of a start that is blocked, that of its way out, if there is one."""
+        cell = cell_of(on.geometry, start)
+        free = way_out(on, start, self._settings.start_tolerance_m) if on.geometry.contains(cell) else None
+        if free is None:
+            return None
+        return on.geometry.to_grid(start.x_m, start.y_m) if free == cell else (free[0] + 0.5, free[1] + 0.5)
+
+    def _tolerance(self, on: MapUpdate) -> float:
+        """In cells: so far from a route the robot may be."""
+        return max(self._settings.deviation_tolerance_m / on.geometry.resolution_m, _LEAST_TOLERANCE)
 
     def _leave_out(self, goals: int, question: Question, on: MapUpdate) -> bool:
         """The robot is done with so many of the goals; whether the rest of the path serves."""
@@ -193,8 +213,8 @@ class Enquiry:
 
     def _begin(self) -> None:
         """Afresh, with the next step."""
-        self._is_searching, self._instead, self._hopeless = False, None, 0
-        self._legs, self._route, self._path = [], None, None
+        self._leg_search.stop()
+        self._legs, self._route, self._path, self._held = [], None, None, None
 
     def _search(self, on: MapUpdate, question: Question, search: Callable[[TimeBoundedPlanner], object]) -> None:
         for _ in range(MOST_LEGS):
@@ -202,77 +222,18 @@ class Enquiry:
                 return
             self._route = route_along(self._legs, on)
             if len(self._legs) == len(question.goals):
-                self._path = path_along(self._legs, on.geometry, question)
+                self._path, self._held = path_along(self._legs, on.geometry, question), None
                 return
 
     def _search_leg(self, on: MapUpdate, question: Question, search: Callable[[TimeBoundedPlanner], object]) -> bool:
         """Whether it has been found."""
-        goal = cell_of(on.geometry, question.goals[len(self._legs)])
-        planner = self._planner
-        if planner is None or not self._is_searching:
-            planner = self._begin_leg(on, question, goal)
-        if planner.status != Status.NO_PATH:
-            searches = planner.searches
-            search(planner)
-            self.searches += planner.searches - searches
-        if planner.status == Status.NO_PATH:
-            self._look_beside(on, goal, planner)
-            return False
-        if not planner.route_reaches_goal and planner.current_cell != planner.target:
-            return False
-        self._legs.append(Leg(planner.route_cells(), goal, self._instead is not None))
-        self._is_searching, self._instead = False, None
-        return True
-
-    def _begin_leg(self, on: MapUpdate, question: Question, goal: Cell) -> TimeBoundedPlanner:
-        """O(1): the search's memory is that of the last one, or what the grid has prepared."""
-        settings = self._settings
-        start = as_cell(self._legs[-1].cells[-1]) if self._legs else None
-        start = start or way_out(on, question.start, settings.start_tolerance_m)
+        if self._legs:
+            start: Cell | None = as_cell(self._legs[-1].cells[-1])
+        else:
+            start = way_out(on, question.start, self._settings.start_tolerance_m)
         assert start is not None, 'a start that is blocked has been refused'
-        if self._planner is not None:
-            self._planner.release()
-        self._planner = TimeBoundedPlanner(
-            on.grid,
-            start,
-            self._instead or goal,
-            settings.algorithm,
-            settings.k,
-            trace_steps=None if settings.algorithm.reopen else TRACE_STEPS,
-            min_improvement=settings.min_improvement,
-            start_tolerance=whole_cells(settings.start_tolerance_m, on.geometry),
-            goal_tolerance=0 if self._instead else whole_cells(self._tolerance_m, on.geometry),
-        )
-        self._is_searching = True
-        self.searches += 1
-        return self._planner
-
-    def _look_beside(self, on: MapUpdate, goal: Cell, planner: TimeBoundedPlanner) -> None:
-        """The search has seen all that can be reached. If some of it is within the tolerance of the goal, the path may
-        end there."""
-        if self._instead is not None:  # on a map that has changed
-            self._is_searching, self._instead = False, None
-        elif self._hopeless != planner.searches:
-            reached = planner.search_picture(unknown=0, expanded=1, opened=0)
-            self._instead = _nearest(reached, goal, whole_cells(self._tolerance_m, on.geometry))
-            self._is_searching = self._instead is None
-            self._hopeless = planner.searches if self._instead is None else 0
-
-    @property
-    def _has_no_path(self) -> bool:
-        planner = self._planner
-        if planner is None or not self._is_searching or planner.status != Status.NO_PATH:
-            return False
-        return self._hopeless == planner.searches
-
-
-def _nearest(marked: NDArray[np.int8], cell: Cell, tolerance: int) -> Cell | None:
-    """The marked cell nearest to this one, at most so many cells away."""
-    x, y = cell
-    left, top = max(x - tolerance, 0), max(y - tolerance, 0)
-    rows, columns = np.nonzero(marked[top : y + tolerance + 1, left : x + tolerance + 1])
-    squares = (columns + left - x) ** 2 + (rows + top - y) ** 2
-    if len(squares) == 0 or squares.min() > tolerance**2:
-        return None
-    i = int(squares.argmin())
-    return int(columns[i]) + left, int(rows[i]) + top
+        goal = cell_of(on.geometry, question.goals[len(self._legs)])
+        leg = self._leg_search.step(on, (start, goal), self._settings, self._tolerance_m, search)
+        if leg is not None:
+            self._legs.append(leg)
+        return leg is not None

@@ -52,10 +52,14 @@ class StandingRoute:
                     return True
         return False
 
+    def stands(self, grid: Grid) -> bool:
+        """Whether the grid allows every step that is left of it."""
+        return _is_legal(grid, self.cells[self.passed :])
+
     def fault(self, grid: Grid, change: Change, algorithm: Algorithm, min_improvement: float) -> Reason | None:
         """Why the present map asks for another one, by the algorithm's rule; None if this one stands. One that is
         blocked never does."""
-        if not _is_legal(grid, self.cells[self.passed :]):
+        if not self.stands(grid):
             return Reason.BLOCKED
         rule = algorithm.restart
         if rule == 'never' or not change:

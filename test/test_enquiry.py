@@ -339,6 +339,63 @@ def test_a_shorter_way_that_opens_makes_another_path_and_a_hardly_shorter_one_do
     assert desk.cost(answer) == pytest.approx(14.0)
 
 
+def closed_door():
+    """And the door's cell: once it is open the way is much shorter."""
+    blocked = picture(WALL_WITH_DOORS)
+    blocked[0, 9] = True
+    return blocked, (9, 1)
+
+
+def test_an_older_path_is_held_while_a_shorter_one_is_searched_for():
+    blocked, door = closed_door()
+    desk = Desk(blocked, algorithm=tba_star())
+    path = desk.ask((0.35, 0.15), (1.75, 0.15)).path
+    assert desk.enquiry.held_path is None
+    desk.block(door, free=True)
+    assert desk.ask((0.35, 0.15), (1.75, 0.15), k=1).status == S.SEARCHING
+    assert desk.enquiry.held_path is path
+    along = path.points_m[4]  # the robot goes on by it, and the search begins there
+    assert desk.ask(along, (1.75, 0.15), k=1).status == S.SEARCHING
+    assert desk.enquiry.held_path is path
+    answer = desk.ask(along, (1.75, 0.15))
+    assert answer.status == S.FOUND
+    assert len(answer.path.points_m) < len(path.points_m)
+    assert desk.enquiry.held_path is None
+
+
+def held_by(desk):
+    """A desk's path that is held, with a search for another one under way."""
+    path = desk.ask((0.35, 0.15), (1.75, 0.15)).path
+    desk.block((9, 1), free=True)
+    desk.ask((0.35, 0.15), (1.75, 0.15), k=1)
+    assert desk.enquiry.held_path is path
+    return path
+
+
+def test_a_path_that_is_blocked_is_not_held():
+    desk = Desk(closed_door()[0], algorithm=tba_star())
+    path = held_by(desk)
+    desk.block(desk.geometry.cell_at(*path.points_m[8]))
+    assert desk.enquiry.held_path is None
+    desk = Desk(picture(WALL_WITH_DOORS))
+    path = desk.ask((0.35, 0.55), (1.75, 0.55)).path
+    desk.block(desk.geometry.cell_at(*path.points_m[8]))
+    desk.ask((0.35, 0.55), (1.75, 0.55), k=1)
+    assert desk.enquiry.held_path is None
+
+
+@pytest.mark.parametrize(
+    ('start', 'goal', 'robot'),
+    [((0.15, 0.95), (1.75, 0.15), True), ((0.35, 0.15), (1.65, 0.15), True), ((0.35, 0.15), (1.75, 0.15), False)],
+    ids=['robot elsewhere', 'other goal', 'given start'],
+)
+def test_a_path_is_held_for_the_robot_that_is_on_it_alone(start, goal, robot):
+    desk = Desk(closed_door()[0], algorithm=tba_star())
+    held_by(desk)
+    desk.ask(start, goal, k=1, robot=robot)
+    assert desk.enquiry.held_path is None
+
+
 def test_a_search_goes_on_with_the_next_request():
     desk = Desk(picture(WALL_WITH_DOORS))
     for i in range(200):

@@ -130,6 +130,8 @@ class PathDesk:
             self._tell(request, answer.path, around)
         elif answer.status not in _UNDER_WAY:
             self._refuse(request, answer.status.value, answer.message)
+        elif self._is_late(request) and self._enquiry.held_path is not None and not around.map_lost:
+            self._tell(request, self._enquiry.held_path, around)
         elif self._is_late(request):
             self._end_late(request, answer.message)
 

@@ -14,6 +14,7 @@ from tb_planner.ros.conversions import quaternion_of, yaw_of
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
+from nav2_msgs.action import ComputePathToPose
 from path_client import PathClient, points
 
 POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'max_planning_time_s': 30.0}
@@ -69,6 +70,10 @@ def yaw(pose):
 
 def is_free(cells, path):
     return not any(cells[int(y / RESOLUTION_M), int(x / RESOLUTION_M)] >= 99 for x, y in points(path))
+
+
+def length_m(path):
+    return sum(math.dist(*pair) for pair in itertools.pairwise(points(path)))
 
 
 def looking(x, y, to, frame='map'):
@@ -141,6 +146,22 @@ def test_a_search_that_was_not_finished_goes_on_with_the_next_request(begin, aro
         assert len(ends) < 60
     assert ends.count('aborted') > 2
     assert searches(around) == 1
+
+
+def test_a_path_that_stands_is_told_again_where_a_shorter_one_is_not_found_in_time(begin, around):
+    cells = open_terrain()
+    client = begin(cells, algorithm='tba_star')
+    old = client.path_to(8.0, 5.0)
+    assert around.set_parameters(expansions_per_tick=1, max_planning_time_s=0.3) == ''
+    cells[40:60, 50] = 0  # a door in the wall that the path goes around
+    show(around, cells)
+    assert client.path_to(8.0, 5.0) == old
+    cells[:30, 50] = cells[70:, 50] = 100  # and there is no way around it any more
+    show(around, cells)
+    status, result = client.ask((8.0, 5.0)).end()
+    assert (status, result.error_code) == ('aborted', ComputePathToPose.Result.TIMEOUT)
+    assert around.set_parameters(expansions_per_tick=10_000) == ''
+    assert length_m(client.path_to(8.0, 5.0)) < length_m(old)
 
 
 # ------------------------------------------------------------------------------------------------------ many goals
