@@ -494,3 +494,80 @@ def test_whatever_the_map_does_a_path_told_is_legal_and_no_dearer_than_the_algor
         else:
             assert answer.status == S.SEARCHING
     assert found > 5
+
+
+NEAR_M = 0.6
+"""Deviation and, in an obstacle, the way out, and half a cell."""
+
+
+class Wanderer:
+    """Asks as robots do that go along their paths, get lost, change their minds and see their maps grow."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.desk = Desk(self.random.random((25, 35)) < 0.2, tolerance_m=0.2, deviation_tolerance_m=0.2)
+        self.origin = (0.0, 0.0, 0.0)
+        self.place = (1.05, 1.05)
+        self.goals = [(2.55, 2.05)]
+        self.path = None
+
+    def live(self):
+        chance = self.random.random()
+        if chance < 0.1:
+            self.goals = [tuple(self.random.uniform(0.0, (3.5, 2.5))) for _ in range(self.random.integers(1, 4))]
+        elif chance < 0.15 and len(self.goals) > 1:
+            self.goals = self.goals[1:]
+        elif chance < 0.2:
+            self.place = tuple(self.random.uniform(0.0, (3.5, 2.5)))
+        elif chance < 0.7 and self.path is not None:
+            self.place = tuple(self.path.points_m[self.random.integers(len(self.path.points_m))])
+        if self.random.random() < 0.5:
+            self.change_some_cells()
+        if self.random.random() < 0.05:
+            self.grow()
+
+    def change_some_cells(self):
+        values = self.desk.values.copy()
+        for _ in range(self.random.integers(1, 20)):
+            y, x = self.random.integers(values.shape)
+            values[y, x] = self.random.random() < 0.3
+        self.desk.change(values)
+
+    def grow(self):
+        left, low = (int(n) for n in self.random.integers(0, 3, 2))
+        x, y, yaw = self.origin
+        self.origin = (x - left * CELL_M, y - low * CELL_M, yaw)
+        self.desk.show(np.pad(self.desk.values, ((low, 1), (left, 0))), self.origin)
+
+    def ask(self):
+        return self.desk.ask(self.place, *self.goals, k=int(self.random.integers(1, 300)))
+
+    def check(self, path):
+        """What lies ahead of the robot is legal, and leads by all goals."""
+        geometry, values, grid = self.desk.geometry, self.desk.values, self.desk.grid
+        distance = np.hypot(*(path.points_m - self.place).T)
+        assert distance.min() <= NEAR_M
+        cells = [geometry.cell_at(*point) for point in path.points_m.tolist()]
+        first = int(np.flatnonzero(distance <= NEAR_M)[-1])  # from there on it is ahead, however the path winds
+        blocked = [i for i in range(max(first, 1), len(cells)) if values[cells[i][1], cells[i][0]]]
+        assert not blocked
+        steps = list(itertools.pairwise(cells))[max(first, 1) :]
+        assert all(a == b or grid.step_cost(a, b) < math.inf for a, b in steps)
+        assert len(path.ends) == len(self.goals)
+        for end, goal in zip(path.ends, self.goals, strict=True):
+            assert math.dist(path.points_m[end], goal) <= 0.2 + 0.15  # from centre to centre of cells
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_however_robots_and_maps_move_a_path_told_is_good(seed):
+    wanderer, found = Wanderer(seed), 0
+    for _ in range(150):
+        wanderer.live()
+        answer = wanderer.ask()
+        wanderer.path = answer.path
+        held = wanderer.desk.enquiry.held_path
+        for path in (answer.path, held):
+            if path is not None:
+                wanderer.check(path)
+        found += answer.path is not None
+    assert found > 10
