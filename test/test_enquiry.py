@@ -203,6 +203,7 @@ def test_no_path_is_not_told_while_the_map_changes_under_the_search():
         answer = desk.ask((0.35, 0.55), (1.75, 0.55), k=60)
         assert answer.status in (S.SEARCHING, S.FOUND)
     assert answer.status == S.FOUND
+    assert desk.enquiry.searches == 2, 'it has started over, and that is told'
 
 
 def test_a_path_to_a_blocked_goal_ends_at_the_free_cell_nearest_to_it_within_the_tolerance():
