@@ -13,9 +13,9 @@ help:  ## this list
 build: $(VENV)/installed  ## a virtual environment with tb_planner and its compiled kernel
 	@$(BIN)/python setup.py -q build_ext --inplace
 
-demo: $(VENV)/runnable  ## a robot drives through a changing office, simulator and planner on ROS 2
+demo: $(VENV)/runnable  ## a robot drives through a changing office, simulator and planner on ROS 2; VIEW=1 shows it in a browser
 	@$(BIN)/python setup.py -q build_ext --inplace
-	@$(BIN)/python -m tb_planner.ros.demo $(DEMO)
+	@$(BIN)/python -m tb_planner.ros.demo $(if $(VIEW),--view) $(DEMO)
 
 test: lint $(VENV)/interfaces  ## everything CI runs: lint, types, tests
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile

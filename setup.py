@@ -176,6 +176,7 @@ setup(
         'console_scripts': [
             f'planner_node = {NAME}.ros.planner_node:main',
             f'simulator_node = {NAME}.ros.simulator_node:main',
+            f'view_node = {NAME}.ros.view_node:main',
         ],
     },
     zip_safe=False,

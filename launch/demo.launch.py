@@ -3,6 +3,7 @@
 Every parameter of the simulator and of the planner is an argument, too; of a name that both have, the planner's.
 """
 
+import tempfile
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
@@ -50,6 +51,10 @@ def generate_launch_description():
     return LaunchDescription(
         [
             *(argument for argument in of_parameters if argument.name in FIRST),
+            DeclareLaunchArgument(
+                'view', default_value='false', description='true shows the run in a browser while it goes on'
+            ),
+            DeclareLaunchArgument('view_port', default_value='8642', description='of the page, on 127.0.0.1'),
             DeclareLaunchArgument('rviz', default_value='true', description='true opens RViz, if it is installed'),
             DeclareLaunchArgument(
                 'rviz_config', default_value=str(SHARE / 'config' / 'demo.rviz'), description='what RViz shows'
@@ -62,11 +67,13 @@ def generate_launch_description():
             ),
             *(argument for argument in of_parameters if argument.name not in FIRST),
             OpaqueFunction(function=check),
+            OpaqueFunction(function=record),
             IncludeLaunchDescription(PythonLaunchDescriptionSource(str(SHARE / 'launch' / 'planner.launch.py'))),
             GroupAction(
                 [
                     PushRosNamespace(LaunchConfiguration('namespace')),
                     OpaqueFunction(function=simulator),
+                    OpaqueFunction(function=view),
                     OpaqueFunction(function=rviz),
                 ]
             ),
@@ -78,6 +85,7 @@ def check(context):
     """Refuses what the simulator cannot be given before the planner is started: launch would leave that running."""
     given_parameters(context, SimulatorParameters, leave_out=THE_PLANNERS)
     is_true(context, 'rviz')
+    is_true(context, 'view')
     file = context.launch_configurations['simulator_params_file']
     if not Path(file).is_file():  # launch would warn and go on with defaults
         raise FileNotFoundError(f'simulator_params_file {file} is not there')
@@ -114,6 +122,28 @@ def unless_told(told, map_name):
 
 def uses_sim_time(context):
     return bool(context.launch_configurations['use_sim_time']) and is_true(context, 'use_sim_time')
+
+
+def record(context):
+    """What is to be seen in a browser has to be recorded."""
+    given = context.launch_configurations
+    if is_true(context, 'view') and not given['record']:
+        given['record'] = str(Path(tempfile.mkdtemp(prefix='tb_planner_')) / 'demo.tbrun')
+
+
+def view(context):
+    given = context.launch_configurations
+    if not is_true(context, 'view'):
+        return []
+    node = Node(
+        package='tb_planner',
+        executable='view_node',
+        name='view',
+        parameters=[{'record': given['record'], 'port': int(given['view_port'])}],
+        output='screen',
+        emulate_tty=True,
+    )
+    return [node]
 
 
 def rviz(context):

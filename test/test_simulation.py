@@ -685,3 +685,41 @@ def test_a_bad_script_is_refused_with_file_place_and_reason(tmp_path, text, reas
 def test_an_obstacle_outside_the_map_is_refused():
     with pytest.raises(ValueError, match=r'obstacle at \(50.0, 5.0\) lies outside the 200 x 200 map'):
         simulation(world='changing', script=[Obstacle(x_m=50.0, y_m=5.0, width_m=1.0, height_m=1.0)])
+
+
+def test_what_is_drawn_stays_whatever_changes_by_itself_and_erasing_takes_walls_away():
+    change = RandomChange(rate=20.0, period_s=0.5, size_m=0.2)
+    script = [Obstacle(at_s=0.5, for_s=1.0, x_m=7.0, y_m=5.0, width_m=1.0, height_m=1.0)]
+    sim = simulation(world='changing', change=change, script=script)
+    sim.map_news()
+    assert sim.draw(7.0, 5.0, 0.3, occupied=True)
+    assert sim.draw(0.0, 8.0, 0.4, occupied=False)
+    assert sim.map_has_changed
+    drawn, erased = np.s_[97:103, 137:143], np.s_[156:164, 0:4]
+    for _ in run(sim, 3.0):
+        assert (sim.terrain.occupancy[drawn] == 100).all()
+        assert (sim.terrain.occupancy[erased] == 0).all()
+    assert np.array_equal(sim.whole_map().occupancy, sim.terrain.occupancy)
+
+
+def test_nothing_is_drawn_on_the_robot_its_goal_or_off_the_map():
+    sim = simulation()
+    sim.set_goal(Pose2(8.0, 8.0))
+    before = sim.terrain.occupancy.copy()
+    for x_m, y_m in ((2.0, 5.0), (2.5, 5.0), (8.1, 8.1), (-3.0, 5.0), (5.0, 1e9)):
+        assert not sim.draw(x_m, y_m, 0.3, occupied=True)
+    assert not sim.map_has_changed
+    assert np.array_equal(sim.terrain.occupancy, before)
+    assert sim.draw(2.0, 5.0, 0.3, occupied=False)
+    with pytest.raises(ValueError, match='finite'):
+        sim.draw(math.nan, 1.0, 0.3, occupied=True)
+
+
+def test_in_an_unknown_world_the_robot_sees_what_is_drawn_when_it_is_near():
+    sim = simulation(world='unknown', sensor_radius_m=3.0, line_of_sight=False)
+    assert sim.draw(4.0, 5.0, 0.3, occupied=True)
+    assert sim.draw(8.0, 5.0, 0.3, occupied=True)
+    run_through(sim, 0.5)
+    known = sim.whole_map().occupancy
+    assert known[100, 80] == 100
+    assert known[100, 160] == -1

@@ -7,11 +7,13 @@ Ctrl-C. Whatever happens, the processes that it started are gone then.
 from __future__ import annotations
 
 import argparse
+import math
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +30,7 @@ from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
 from tb_planner.view import make_page
+from tb_planner.view.server import HOST
 
 if TYPE_CHECKING:
     from tb_planner.ros.onlooker import Onlooker
@@ -102,6 +105,7 @@ def make_parser() -> argparse.ArgumentParser:
         default=Path('demo.png'),
         help='picture of the run, default: demo.png; its record (.tbrun) and its replay (.html) have the same name',
     )
+    parser.add_argument('--view', action='store_true', help='show the run in a browser while it goes on, till Ctrl-C')
     return parser
 
 
@@ -141,11 +145,15 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
         with Processes(Path(folder), environment) as processes:
             start_nodes(processes, options, journey)
             print(announcement(options, journey, domain), flush=True)
+            if options.view:
+                print(f'In the browser: {start_view(processes, options)}', flush=True)
             with closing(Onlooker(drive)) as onlooker:
                 watch = Watch(onlooker, processes, signals)
                 watch.wait_for_both()
                 onlooker.give_goal()
                 time_s = watch.drive(options.limit_s)
+                if options.view:
+                    watch.stay()
     print(summary(onlooker, time_s, options))
     title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
     drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
@@ -184,6 +192,15 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
     processes.start_module('tb_planner.ros.planner_node', ros_arguments(search))
 
 
+def start_view(processes: Processes, options: argparse.Namespace) -> str:
+    """Where it is to be seen."""
+    with socket.create_server((HOST, 0)) as free:
+        port = free.getsockname()[1]
+    view = {'record': str(record_of(options)), 'port': port}
+    processes.start_module('tb_planner.ros.view_node', ros_arguments(view))
+    return f'http://{HOST}:{port}/'
+
+
 class Watch:
     """Looks on, and after the processes and signals: rclpy would lose what a signal's handler raises within it."""
 
@@ -212,6 +229,12 @@ class Watch:
         time_s = time.monotonic() - began
         self._look_on_until(lambda: onlooker.facts.get('status') == onlooker.status, LAST_WORDS_LIMIT_S)
         return time_s
+
+    def stay(self) -> None:
+        """Until Ctrl-C."""
+        print('The robot takes other goals, and you may draw, in the browser; Ctrl-C ends it', flush=True)
+        with suppress(KeyboardInterrupt):
+            self._look_on_until(lambda: False, math.inf)
 
     def _look_on_until(self, condition: Callable[[], bool], limit_s: float) -> bool:
         def is_over() -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import rclpy
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
+from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
@@ -53,6 +53,7 @@ ARRIVED_M = 0.5
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _NEWEST = QoSProfile(depth=1)
 _QUEUED = QoSProfile(depth=10)
+_STROKES = QoSProfile(depth=200)
 _SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -118,6 +119,8 @@ class SimulatorNode(Node):
             self._hear_commands()
         hear(PoseWithCovarianceStamped, 'initialpose', self._posed('initialpose', self._take_place), _QUEUED)
         hear(PoseStamped, 'goal_pose', self._posed('goal_pose', self.simulation.set_goal), _NEWEST)
+        hear(PointStamped, '~/draw', lambda message: self._draw(message, occupied=True), _STROKES)
+        hear(PointStamped, '~/erase', lambda message: self._draw(message, occupied=False), _STROKES)
 
     def _hear_commands(self) -> None:
         if self.chosen.enable_stamped_cmd_vel:
@@ -261,6 +264,15 @@ class SimulatorNode(Node):
             self.simulation.command(twist.linear.x, twist.angular.z)
         except ValueError as error:
             self.problems.warn('cmd_vel', f'{error}; not used')
+
+    def _draw(self, message: PointStamped, *, occupied: bool) -> None:
+        frame = message.header.frame_id
+        try:
+            if frame not in ('', self.chosen.map_frame_id):
+                raise BadMessage(f'it is in the frame {frame!r}; the map is in {self.chosen.map_frame_id!r}')
+            self.simulation.draw(message.point.x, message.point.y, self.chosen.brush_m, occupied=occupied)
+        except ValueError as error:
+            self.problems.warn('draw', f'nothing is drawn: {error}')
 
     def _take_place(self, pose: Pose2) -> None:
         self.simulation.place(pose)

@@ -78,6 +78,9 @@ class SimulatorParameters:
     goal_clear_m: float = parameter(
         Settings.goal_clear_m, 'nothing appears so near to the goal', unit='m', low=0, high=100
     )
+    brush_m: float = parameter(
+        0.3, 'side of the squares that are drawn and erased by hand', unit='m', low=0.01, high=10
+    )
 
     # the map that is published
     sensor_radius_m: float = parameter(

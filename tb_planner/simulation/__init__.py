@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.geometry import Geometry
+from tb_planner.grid import Box
 from tb_planner.navigator import Pose2
 from tb_planner.simulation.map_view import MapNews, MapView
 from tb_planner.simulation.robot import (
@@ -210,6 +211,15 @@ class Simulation:
         if goal is not None:
             self._script_starts_at_s = min(self._script_starts_at_s, self.time_s)
 
+    def draw(self, x_m: float, y_m: float, size_m: float, *, occupied: bool) -> bool:
+        """Puts a square of obstacle there, or takes away what is there; that stays. False if it is not on the map, or
+        too near to the robot or its goal."""
+        if not (math.isfinite(x_m) and math.isfinite(y_m)):
+            raise ValueError(f'({x_m}, {y_m}) is no place; its numbers are finite')
+        drawn = self.terrain.draw(x_m, y_m, size_m, occupied, self._keep_clear())
+        self._notice(drawn)
+        return drawn is not None
+
     def step(self) -> None:
         """dt_s goes by: the world changes, the robot moves, and now and then it looks around."""
         settings = self.settings
@@ -244,7 +254,10 @@ class Simulation:
         return self._map.whole()
 
     def _change_world(self) -> None:
-        changed = self.terrain.advance(self.time_s, self.time_s - self._script_starts_at_s, self._keep_clear())
+        self._notice(self.terrain.advance(self.time_s, self.time_s - self._script_starts_at_s, self._keep_clear()))
+
+    def _notice(self, changed: Box | None) -> None:
+        """The true map may have changed there."""
         if changed is not None:
             self._looked_from = None
         if changed is not None and self._known is None:

@@ -19,6 +19,7 @@ from tb_planner.grid import Box
 MOST_OBSTACLES = 1000
 
 _FREE = 0
+_NOT_DRAWN = -128
 _EARLY_S = 1e-9  # 3 * 0.1 s is not before 0.3 s, whatever floating point says
 
 
@@ -152,6 +153,7 @@ class Terrain:
         self._script = [(obstacle, obstacle.box(geometry)) for obstacle in script]
         self._standing: set[int] = set()
         self._beneath = self.occupancy.copy() if script else self.occupancy  # without the script's obstacles
+        self._drawn: NDArray[np.int8] | None = None  # by hand, over all else
         self._change = change
         self._changes = 0
         self._random = np.random.default_rng(seed)
@@ -179,7 +181,30 @@ class Terrain:
                 self.occupancy[box.slices] = self._beneath[box.slices]
                 self._raise_standing()
                 touched = box.around(touched)
+        if touched is not None:
+            self._show_drawn(touched)
         return touched
+
+    def draw(self, x_m: float, y_m: float, size_m: float, occupied: bool, clear: Sequence[KeepClear]) -> Box | None:
+        """A square of obstacle, or of free ground, that stays whatever changes by itself; the cells within which it is,
+        or None if it is not on the map, or is to stand where nothing may appear."""
+        x, y = self.geometry.to_grid(x_m, y_m)
+        half = size_m / self.geometry.resolution_m / 2
+        whole = Box(0, 0, self.geometry.width, self.geometry.height)
+        box = Box(*(math.floor(side + 0.5) for side in (x - half, y - half, x + half, y + half))).overlap(whole)
+        if box.x0 == box.x1 or box.y0 == box.y1 or (occupied and any(self._is_near(box, disc) for disc in clear)):
+            return None
+        if self._drawn is None:
+            self._drawn = np.full(self.occupancy.shape, _NOT_DRAWN, np.int8)
+        self._drawn[box.slices] = OCCUPIED if occupied else _FREE
+        self._show_drawn(box)
+        return box
+
+    def _show_drawn(self, box: Box) -> None:
+        if self._drawn is not None:
+            drawn = self._drawn[box.slices]
+            is_drawn = drawn != _NOT_DRAWN
+            self.occupancy[box.slices][is_drawn] = drawn[is_drawn]
 
     def _change_at_random(self, time_s: float, clear: Sequence[KeepClear]) -> Box | None:
         change = self._change

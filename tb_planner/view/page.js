@@ -2,6 +2,7 @@
 
 const SLICE_MS = 12; // of work for a far seek, between two frames of the page
 const SCOUT_MS = 6;
+const STROKE_M = 0.15; // between two points of a line that is drawn
 
 const $ = (id) => document.getElementById(id);
 const ICONS = {
@@ -356,9 +357,18 @@ class Page {
     const { facts } = this.replay.map || {};
     if (this.tool === 'move' || !facts?.origin) return false;
     const place = toMetres(facts, ...this.scene.cellAt(px, py));
-    if (this.tool !== 'goal') this.tell({ [this.tool]: place });
+    if (this.tool !== 'goal') this.stroke(isFirst ? place : this.lastPlace, place);
     else if (isFirst) this.tell({ goal: place });
+    this.lastPlace = place;
     return true;
+  }
+
+  // Points from one place to another, near enough to make a line.
+  stroke(from, to) {
+    const steps = Math.min(Math.max(Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / STROKE_M), 1), 100);
+    for (let i = 1; i <= steps; i++) {
+      this.tell({ [this.tool]: [0, 1].map((axis) => from[axis] + ((to[axis] - from[axis]) * i) / steps) });
+    }
   }
 
   setFollowing(isFollowing) {

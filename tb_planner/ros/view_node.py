@@ -1,0 +1,127 @@
+"""The live view: serves the page of a record that is being written, and hands on what people do there.
+
+A click is a goal; strokes draw obstacles in the simulator, or take them away. Nobody is heard unless a simulator is
+there: a page must not drive a real robot.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from geometry_msgs.msg import PointStamped, PoseStamped
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from tb_planner.navigator import Pose2
+from tb_planner.ros import parameters as ros_parameters
+from tb_planner.ros import signals
+from tb_planner.ros.conversions import pose_message
+from tb_planner.ros.parameters import parameter
+from tb_planner.ros.problems import Problems
+from tb_planner.view.server import HOST, LiveServer
+
+_STROKES = QoSProfile(depth=200)
+_NEWEST = QoSProfile(depth=1)
+
+
+@dataclass(frozen=True)
+class ViewParameters:
+    """Every parameter of the node."""
+
+    record: str = parameter('', "the file that the planner's parameter record names", read_only=True)
+    host: str = parameter(HOST, 'address to listen at; 127.0.0.1 is this computer alone', read_only=True)
+    port: int = parameter(8642, 'port to listen at; 0 is one that is free', low=0, high=65535, read_only=True)
+    map_frame_id: str = parameter('map', 'frame of goals and strokes', read_only=True)
+
+    def problems(self) -> Iterator[str]:
+        """What does not fit together."""
+        if not self.record:
+            yield "record is ''; it is the file to show"
+
+
+class CannotServe(RuntimeError):
+    """The address is taken, or is none of this computer's."""
+
+
+class ViewNode(Node):
+    """A server, and publishers for what is asked of it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__('view', **options)
+        self._chosen = ros_parameters.declare(self, ViewParameters)
+        self._problems = Problems(self.get_logger())
+        self._goals = self.create_publisher(PoseStamped, 'goal_pose', _NEWEST)
+        self._strokes = {
+            tool: self.create_publisher(PointStamped, f'simulator/{tool}', _STROKES) for tool in ('draw', 'erase')
+        }
+        record = Path(self._chosen.record).expanduser()
+        try:
+            self._server = LiveServer(
+                record,
+                host=self._chosen.host,
+                port=self._chosen.port,
+                title=record.stem,
+                hear=self._hear,
+                may_hear=self._is_simulated,
+            )
+        except OSError as error:
+            raise CannotServe(f'no server at {self._chosen.host}, port {self._chosen.port}: {error}') from error
+        self.get_logger().info(f'the run is shown at {self._server.url}')
+
+    def destroy_node(self) -> None:
+        self._server.close()
+        super().destroy_node()
+
+    def _is_simulated(self) -> bool:
+        return bool(self._strokes['draw'].get_subscription_count())
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        """By the thread of a page."""
+        for what, place in message.items():
+            if not _is_place(place):
+                self._problems.warn('page', f'a page asks for {what!r} at {place!r}: no place')
+            elif what == 'goal':
+                self._goals.publish(pose_message(Pose2(*place), self._chosen.map_frame_id, self._stamp()))
+            elif what in self._strokes:
+                stroke = PointStamped()
+                stroke.header.frame_id, stroke.header.stamp = self._chosen.map_frame_id, self._stamp()
+                stroke.point.x, stroke.point.y = map(float, place)
+                self._strokes[what].publish(stroke)
+
+    def _stamp(self) -> Any:
+        return self.get_clock().now().to_msg()
+
+
+def _is_place(place: object) -> bool:
+    """Two finite numbers."""
+    if not isinstance(place, list) or len(place) != 2:
+        return False
+    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in place)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
+    told_to_end = signals.init(args)
+    try:
+        node = ViewNode()
+    except (ros_parameters.BadParameters, CannotServe) as error:
+        for reason in str(error).splitlines():
+            rclpy.logging.get_logger('view').fatal(reason)
+        rclpy.try_shutdown()
+        return 1
+    try:
+        signals.spin(node, told_to_end)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

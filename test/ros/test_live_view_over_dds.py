@@ -1,0 +1,120 @@
+"""The live view with real nodes behind it: a click makes the robot drive there, a drawn wall makes it drive around."""
+
+import pytest
+from browser import Browser, chromium_or_skip
+from processes import LIMIT_S, wait_until_said
+from scenes import DRIVE_LIMIT_S, World, place_of
+from surroundings import RESOLUTION_M
+
+from tb_planner.ros.processes import ros_arguments
+
+HALL = World("""
+    ##############
+    #............#
+    #............#
+    #a..........c#
+    #............#
+    #............#
+    ##############
+""")
+
+
+@pytest.fixture(scope='module')
+def browser():
+    browser = Browser(chromium_or_skip())
+    yield browser
+    browser.close()
+
+
+class View:
+    """The page of a scene, and the processes behind it."""
+
+    def __init__(self, scene, nodes, browser, record, **simulator):
+        scene.start_planner(record=str(record))
+        if simulator.pop('simulated', True):
+            scene.start_simulator(**simulator)
+        self.server = nodes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'port': 0}))
+        self.page = browser.open(wait_until_said(self.server, r'shown at (\S+)').group(1), offline=False)
+        self.page.wait_for('window.tbPlanner && tbPlanner.record.ticks > 0')
+
+    def use(self, tool, start, end=None):
+        """Places are in metres."""
+        self.page.wait_for('tbPlanner.scene.scale > 0')
+        self.page.run(f'document.querySelector("[data-tool={tool}]").click()')
+        left, top, _, _ = self.page.box_of('map')
+        points = []
+        for x_m, y_m in (start, end or start):
+            px, py = self.page.run(f'tbPlanner.scene.pointOf({x_m / RESOLUTION_M}, {y_m / RESOLUTION_M})')
+            points.append((left + px, top + py))
+        self.page.drag(*points, steps=1 if end is None else 12)
+
+    def wait_till_heard(self):
+        self.page.wait_for('!document.getElementById("tools").hidden', LIMIT_S)
+
+
+def test_a_click_makes_the_robot_drive_there(make_scene, nodes, browser, tmp_path):
+    scene = make_scene(HALL)
+    view = View(scene, nodes, browser, tmp_path / 'run.tbrun')
+    view.wait_till_heard()
+    scene.wait_for_robot()
+    view.use('goal', HALL.places['c'])
+    scene.wait_for_arrival('c')
+    view.page.wait_for('document.getElementById("status").textContent === "arrived"')
+    x, y = (part / RESOLUTION_M for part in HALL.places['c'])
+    assert view.page.run(f'Math.hypot(tbPlanner.record.x.last - {x}, tbPlanner.record.y.last - {y})') < 4
+    assert view.page.complaints() == []
+    view.page.close()
+
+
+def test_a_drawn_wall_makes_the_robot_drive_around_and_an_erased_one_does_not(make_scene, nodes, browser, tmp_path):
+    scene = make_scene(HALL)
+    view = View(scene, nodes, browser, tmp_path / 'run.tbrun')
+    view.wait_till_heard()
+    scene.wait_for_robot()
+    (ax, ay), (cx, _) = HALL.places['a'], HALL.places['c']
+    middle = (ax + cx) / 2
+    view.use('draw', (middle, ay - 0.9), (middle, ay + 0.9))
+    column = round(middle / RESOLUTION_M)
+    rows = [round(part / RESOLUTION_M) for part in (ay - 0.8, ay, ay + 0.8)]
+    view.page.wait_for(
+        f'{rows}.every(y => tbPlanner.replay.cells[y * tbPlanner.replay.width + {column}] === 254)', DRIVE_LIMIT_S
+    )
+    view.use('goal', HALL.places['c'])
+    scene.wait_for_arrival('c')
+    assert farthest_from_line(scene, ay) > 0.9
+    view.use('erase', (middle, ay - 1.0), (middle, ay + 1.0))
+    view.page.wait_for(
+        f'{rows}.every(y => tbPlanner.replay.cells[y * tbPlanner.replay.width + {column}] < 252)', DRIVE_LIMIT_S
+    )
+    scene.poses.clear()
+    scene.forget_what_was_heard()
+    view.use('goal', HALL.places['a'])
+    scene.wait_for_arrival('a')
+    assert farthest_from_line(scene, ay) < 0.4
+    assert view.page.complaints() == []
+    view.page.close()
+
+
+def farthest_from_line(scene, y_m):
+    return max(abs(place_of(pose)[1] - y_m) for pose in scene.poses)
+
+
+def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, browser, tmp_path):
+    scene = make_scene(HALL)
+    view = View(scene, nodes, browser, tmp_path / 'run.tbrun', simulated=False)
+    scene.become_map_publisher().publish(HALL.message())
+    view.page.wait_for('tbPlanner.record.maps.length > 0', LIMIT_S)
+    assert view.page.run('document.getElementById("tools").hidden')
+    view.page.run('tbPlanner.tell({ goal: [1, 1] })')
+    ticks = view.page.run('tbPlanner.record.ticks')
+    view.page.wait_for(f'tbPlanner.record.ticks > {ticks + 20}', LIMIT_S)
+    assert view.page.run('tbPlanner.record.goals.filter(event => event.goal).length') == 0
+    assert view.page.complaints() == []
+    view.page.close()
+
+
+def test_it_says_what_it_needs(nodes, peer):
+    process = nodes.start_module('tb_planner.ros.view_node')
+    assert process.wait(LIMIT_S)
+    assert process.exit_code == 1
+    assert "record is ''" in process.said
