@@ -4,6 +4,7 @@ The quick sets are generated maps: what is checked here is the direction of each
 same. How far each claim holds on the papers' maps is the report's to say.
 """
 
+import contextlib
 import csv
 import itertools
 import math
@@ -21,12 +22,14 @@ import pytest
 from tb_planner import Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
 from tb_planner.baselines import BASELINES
 from tb_planner.benchmark.__main__ import FROM_PAPERS
+from tb_planner.benchmark.cells import NotRun, Results, read_results
 from tb_planner.benchmark.engine import TIMES, Options
 from tb_planner.benchmark.floating_ties import floating_a_star
 from tb_planner.benchmark.map_sets import maps_of
 from tb_planner.benchmark.paper_2009 import PAPER_2009
 from tb_planner.benchmark.paper_2012 import PAPER_2012
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
+from tb_planner.benchmark.reasons import REASONS
 from tb_planner.benchmark.terrain import Problem
 from tb_planner.benchmark.trials import KEY, Ground, Part, carry_out_task, new_agent, tasks_of
 
@@ -64,6 +67,7 @@ def quick(tmp_path_factory):
             carry_out(name, out, '--quick')
         return read(path)
 
+    rows.folder = out
     return rows
 
 
@@ -377,6 +381,23 @@ def test_rtb_wa_star_arrives_long_before_d_star_lite_when_expansions_are_few(rat
     part = Curves(quick('ours-replanning'), 'D* Lite', rate=rate)
     assert 2 * part.mean('intervals', 'TB-WA*(3)', 16) < part.mean('intervals', 'D* Lite', 16)
     assert part.mean('cost', 'D* Lite', math.inf) < part.mean('cost', 'TB-WA*(3)', math.inf)
+
+
+@pytest.mark.parametrize('name', ['2009', '2014', 'ours'])
+def test_a_reason_is_a_sentence_with_figures_or_says_what_was_not_run(name, quick):
+    quick(name)
+    everything = read_results(quick.folder, [name], quick=True)
+    told = list(told_of(everything))
+    assert told or name == 'ours'
+    assert not [text for text in told if 'nan' in text or 'inf' in text or not text.endswith('.')]
+    for experiment, part in everything.parts:
+        list(told_of(Results(everything.of_part(experiment, part), [])))
+
+
+def told_of(results):
+    for reason in REASONS.values():
+        with contextlib.suppress(NotRun):
+            yield reason(results)
 
 
 # ---------------------------------------------------------------------- a trial
