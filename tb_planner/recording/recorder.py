@@ -47,7 +47,7 @@ class Recorder:
         self._search: Search = TimeBoundedPlanner.search
         self._update: MapUpdate | None = None
         self._planner: TimeBoundedPlanner | None = None
-        self._expansions = 0
+        self._expansions = self._open_size = self._way_back = 0
         self._all_is_new = True
         self._seen: _Seen | None = None
 
@@ -77,8 +77,13 @@ class Recorder:
         if update is not None:
             self._update = update
         planner = navigator.planner
-        expansions, open_size = (0, 0) if planner is None else (planner.expansions, planner.open_size)
         before = self._expansions if planner is self._planner else 0
+        expansions = 0 if planner is None else planner.expansions
+        # what cannot have changed is not asked for: most ticks only lead a robot along its route
+        if planner is not self._planner or expansions != before or tick.restarts:
+            self._open_size = 0 if planner is None else planner.open_size
+        if tick.plan_changed or self._way_back or self._all_is_new:
+            self._way_back = navigator.way_back
         self._seen = (
             time_s,
             tick.status,
@@ -87,9 +92,9 @@ class Recorder:
             navigator.goal,
             tick.restarts,
             navigator.plan_length,
-            navigator.way_back,
+            self._way_back,
             expansions - before,
-            open_size,
+            self._open_size,
             None if update is None and not self._all_is_new else self._news(update),
             self._expanded(planner),
             navigator.plan_cells() if tick.plan_changed or self._all_is_new else None,
