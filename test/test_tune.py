@@ -162,7 +162,7 @@ class TestRecommendation:
         assert stuck not in found.race.running
 
     def test_is_tried_on_problems_that_it_was_not_chosen_by(self, told, problems):
-        """Better only where it was chosen: the check says so."""
+        """Better only where it was chosen: the check says so, and the default stays."""
         plan = make_plan(problems)
         lucky = Candidate('tb_gbfs')
         seen = {id(problem) for problem in plan.seen}
@@ -172,8 +172,10 @@ class TestRecommendation:
             )
         )
         found = carry_out_study(plan)
-        assert found.recommended == lucky
+        assert (found.chosen, found.recommended) == (lucky, DEFAULT)
         assert found.race.against_default(lucky).mean < 0 < found.check.difference.mean
+        assert 'tb_gbfs, the best of those it was chosen from, was worse' in study_text(found)
+        assert 'kept: tb_gbfs was the best' in reasons(found)['algorithm']
         assert found.check.ours.problems == len(plan.unseen)
 
     def test_keeps_its_ticks_within_the_budget(self, told, problems):

@@ -111,14 +111,15 @@ def runs(
 
 
 def row_of(study: Study) -> Row:
+    """Of what was chosen before the problems not seen were looked at; the tuner itself takes back what loses there."""
     check = study.check
     if check is None:
-        return {'outcome': TIED, 'recommended': str(study.recommended), 'problems': 0}
+        return {'outcome': TIED, 'recommended': str(study.chosen), 'problems': 0}
     more = check.difference.mean
-    tied = study.recommended == study.plan.default or abs(more) < A_TIE
+    tied = study.chosen == study.plan.default or abs(more) < A_TIE
     return {
         'outcome': TIED if tied else WON if more < 0 else LOST,
-        'recommended': str(study.recommended),
+        'recommended': str(study.chosen),
         'default': str(study.plan.default),
         'k': check.k,
         'problems_seen': study.race.rounds,

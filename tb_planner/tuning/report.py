@@ -90,12 +90,9 @@ def recommendation(study: Study) -> list[str]:
     lines = [first]
     if check is not None:
         budget = f'tick p99 {_ms(check.ours.tick_p99_s)}, max {_ms(check.ours.tick_max_s)} of {_ms(plan.budget.tick_s)}'
-        if study.recommended != plan.default:
-            lines.append(
-                f'On {check.ours.problems} problems not seen before: {compared(study, check.difference)}; {budget}'
-            )
-        else:
-            lines.append(f'On {check.ours.problems} problems not seen before: {budget}')
+        told = '' if study.chosen == plan.default else f'{compared(study, check.difference)}; '
+        luck = f'{study.chosen}, the best of those it was chosen from, was worse: ' if study.was_luck else ''
+        lines.append(f'On {check.ours.problems} problems not seen before: {luck}{told}{budget}')
         if check.ours.tick_p99_s > plan.budget.tick_s:
             lines.append(f'Its ticks were too long there: {study.k:,} expansions a tick instead of {check.k:,}')
     return ['\n'.join(lines)]
@@ -113,7 +110,9 @@ def reasons(study: Study) -> dict[str, str]:
     """For the parameter file, by parameter."""
     plan, budget, ours = study.plan, study.plan.budget, study.recommended
     check, rounds = study.check, study.race.rounds
-    if ours == plan.default:
+    if study.was_luck:
+        why = f'kept: {study.chosen} was the best on {rounds} problems, and worse than this one on others'
+    elif ours == plan.default:
         why = f'kept: of {len(study.race.outcomes)} candidates on {rounds} problems none was better by more than a hair'
     elif check is not None:
         why = f'tuned: {compared(study, check.difference)}, on {check.ours.problems} problems it was not chosen by'

@@ -82,8 +82,17 @@ class Study:
 
     @property
     def recommended(self) -> Candidate:
-        """The default if nothing is better than it by more than a hair. Of restart rules that make little difference
-        the one that notices most for its restarts."""
+        """What was chosen, unless it was clearly worse than the default on problems not seen before."""
+        return self.plan.default if self.was_luck else self.chosen
+
+    @property
+    def was_luck(self) -> bool:
+        return self.check is not None and self.check.difference.mean > 2 * self.check.difference.error
+
+    @property
+    def chosen(self) -> Candidate:
+        """By the race: the default if nothing is better than it by more than a hair. Of restart rules that make little
+        difference the one that notices most for its restarts."""
         leader = self.race.leader
         if self.race.against_default(leader).mean >= -A_HAIR:
             return self.plan.default
@@ -133,11 +142,12 @@ def _while_time_lasts(problems: Sequence[Problem], end_s: float, clock: Callable
 
 def _try_on_unseen(study: Study, end_s: float, progress: Progress, clock: Callable[[], float]) -> None:
     """With fewer expansions if the ticks turn out too long."""
-    plan, text = study.plan, f'trying {study.recommended} on problems not seen before'
+    plan, chosen = study.plan, study.chosen
+    text = f'trying {chosen} on problems not seen before'
     for _ in range(2):
         ours, default = [], []
         for problem in _while_time_lasts(plan.unseen, end_s, clock):
-            ours.append(carry_out(problem, study.recommended, study.k, plan.conditions))
+            ours.append(carry_out(problem, chosen, study.k, plan.conditions))
             default.append(carry_out(problem, plan.default, study.k, plan.conditions))
             study.check = Check(study.k, figures_of(ours), figures_of(default), difference(ours, default))
             progress(RACE_SHARE + 0.3 * len(ours) / len(plan.unseen), text)
