@@ -76,7 +76,7 @@ def record_drive(path: Path) -> Path:
     navigator = Navigator(Settings(tb_wa_star(1.5), k=100, min_improvement=0.05, deviation_tolerance_m=0.3))
     navigator.new_goal(goal)
     about = About('Office, changing world', 'TB-WA* (w = 1.5), k = 100', period_s=TICK_S, budget_s=TICK_S)
-    recorder = Recorder(path, about)
+    recorder = Recorder(path, about, real_time=False)
     for number in range(4000):
         update, pose = live_map.latest(), simulation.pose
         began = perf_counter()

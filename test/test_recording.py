@@ -65,6 +65,7 @@ class Witness(RecordedWalk):
                 'picture': planner.search_picture(),
                 'route': planner.route,
                 'way_back': planner.way_back,
+                'open_size': planner.open_size,
                 'cell': planner.current_cell,
                 'status': planner.status.name,
                 'restarts': sum(planner.restarts.values()),
@@ -89,6 +90,7 @@ def compare(seen, record):
         assert np.array_equal(shown, expected['picture']), replay.tick
         assert list(map(tuple, replay.route.tolist())) == list(expected['route'])
         assert replay.way_back == expected['way_back']
+        assert record.columns['open_size'][replay.tick] == expected['open_size']
 
 
 WORLDS = {
@@ -184,6 +186,7 @@ class RecordedTrip(Trip):
                 'picture': np.full(self.blocked.shape, -1) if planner is None else planner.search_picture(),
                 'route': [tuple(cell) for cell in self.navigator.plan_cells().tolist()],
                 'way_back': self.navigator.way_back,
+                'open_size': 0 if planner is None else planner.open_size,
             }
         )
         return tick
@@ -308,6 +311,24 @@ def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
     assert np.array_equal(replay.classes == UNKNOWN, occupancy == -1)
 
 
+def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
+    """All ticks are over when the writer comes to the first."""
+    occupancy = np.zeros((30, 40), np.int8)
+    live, path = LiveMap(margins), tmp_path / 'trip.tbrun'
+    trip, seen = Trip(free_room(40, 30), (0.55, 0.55), (3.5, 0.55)), []
+    with Recorder(path, About(), chunk_s=1000, real_time=False) as recorder:
+        for now in range(6):
+            occupancy[:] = 0
+            occupancy[20, 5 * now : 5 * now + 3] = 100
+            live.full(occupancy, Geometry(40, 30, 0.1))
+            trip.tick()
+            recorder.see(trip.navigator, trip.last, live.latest(), trip.told[-1].pose, float(now))
+            recorder.end_tick(0.0)
+            seen.append(occupancy == 100)
+    for expected, replay in zip(seen, Replay(read_record(path)), strict=True):
+        assert np.array_equal(replay.classes == OBSTACLE, expected), replay.tick
+
+
 def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
     occupancy = np.zeros((30, 40), np.int8)
     occupancy[10, 10] = 100
@@ -322,7 +343,9 @@ def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
     from tb_planner.recording.recorder import map_news
 
     frames = [writer.Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0) for _ in range(2)]
-    encoder.chunk([frame._replace(news=map_news(update)) for frame, update in zip(frames, updates, strict=True)])
+    encoder.chunk(
+        [frame._replace(news=map_news(update, real_time=False)) for frame, update in zip(frames, updates, strict=True)]
+    )
     assert np.array_equal(encoder._classes == OBSTACLE, occupancy == 100)
 
 

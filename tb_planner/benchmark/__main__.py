@@ -22,12 +22,13 @@ from tb_planner.benchmark.paper_2009 import PAPER_2009
 from tb_planner.benchmark.paper_2012 import PAPER_2012, PAPER_2012_TIME
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
 from tb_planner.benchmark.peers import PEERS
+from tb_planner.benchmark.recording import RECORDING
 from tb_planner.benchmark.restarts import RESTARTS
 from tb_planner.benchmark.ticks import TICKS
 from tb_planner.benchmark.ties import TIES_EXPERIMENT
 from tb_planner.benchmark.tuner import TUNER
 
-EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, TUNER, NODE, NAV2, OSCILLATION)
+EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, TUNER, NODE, NAV2, RECORDING, OSCILLATION)
 
 FROM_PAPERS = (
     *(PAPER_2009, PAPER_2012, PAPER_2012_TIME, PAPER_2014, PAPER_2014_DYNAMIC),

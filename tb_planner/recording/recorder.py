@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.errand import Search
-from tb_planner.grid import Box
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.planner import Expanded, TimeBoundedPlanner
@@ -23,8 +22,6 @@ _Seen: TypeAlias = (
 )
 """A Frame but for how long the tick takes."""
 
-MOST_MARKED = 2**18
-"""Cells that a tick looks at itself for what stands there. More would take too long: the writer does, a bit later."""
 NO_STATES: NDArray[np.int32] = np.empty(0, np.int32)
 
 
@@ -32,7 +29,7 @@ class Recorder:
     """In each tick: navigator.tick(update, pose, recorder.searching(search)), then see(), then end_tick().
 
     To be used by the thread that ticks. What a tick costs goes with what is new in it; the rest is done by a thread of
-    the recorder's own.
+    the recorder's own. That also looks where obstacles are; unless ticks come in real time, that would be too late.
     """
 
     def __init__(
@@ -42,7 +39,9 @@ class Recorder:
         *,
         chunk_s: float = CHUNK_S,
         also: Callable[[bytes], object] | None = None,
+        real_time: bool = True,
     ) -> None:
+        self._real_time = real_time
         self._writer = RecordWriter(path, about, chunk_s=chunk_s, also=also)
         self._search: Search = TimeBoundedPlanner.search
         self._update: MapUpdate | None = None
@@ -125,10 +124,10 @@ class Recorder:
     def _news(self, update: MapUpdate | None) -> MapNews | None:
         if self._all_is_new and self._update is not None:
             update = replace(self._update, change=None)
-        return None if update is None else map_news(update)
+        return None if update is None else map_news(update, real_time=self._real_time)
 
 
-def map_news(update: MapUpdate) -> MapNews:
+def map_news(update: MapUpdate, *, real_time: bool = True) -> MapNews:
     """Copies what it needs: the grid is written to again once the next update has been fetched."""
     grid, change, box = update.grid, update.change, update.grid.box
     if change is None:
@@ -136,8 +135,8 @@ def map_news(update: MapUpdate) -> MapNews:
     else:
         states = np.concatenate((change.risen, change.fallen))
         terrain = grid.terrain.reshape(-1)[states]
-        box = tiles_around(states, box) if len(states) else Box(0, 0, 0, 0)
     obstacles, unknown = update.obstacles, update.unknown
-    if obstacles is not None and unknown is not None and (box.x1 - box.x0) * (box.y1 - box.y0) <= MOST_MARKED:
+    if not real_time and obstacles is not None and unknown is not None:
+        box = box if states is None else tiles_around(states, box)
         obstacles, unknown = Snapshot(obstacles, box), Snapshot(unknown, box)
     return MapNews(update.geometry, grid, states, terrain, obstacles, unknown)

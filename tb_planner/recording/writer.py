@@ -362,6 +362,8 @@ def tiles_of(states: NDArray[np.int32], whole: Box) -> list[Box]:
 
 def tiles_around(states: NDArray[np.int32], whole: Box) -> Box:
     """The box of all tiles from the first to the last in both directions."""
+    if not len(states):
+        return Box(0, 0, 0, 0)
     rows, columns = np.divmod(states, whole.x1)
     x0, y0, x1, y1 = (int(side) // TILE for side in (columns.min(), rows.min(), columns.max(), rows.max()))
     return Box(x0 * TILE, y0 * TILE, (x1 + 1) * TILE, (y1 + 1) * TILE).overlap(whole)
