@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_planner.grid import Cell
 from tb_planner.held_route import HeldRoute
-from tb_planner.leg_search import LegSearch
+from tb_planner.leg_search import LegSearch, frees_cells
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Pose2, Settings, cell_of, way_out, whole_cells
 from tb_planner.planner import TimeBoundedPlanner
@@ -135,27 +135,28 @@ class Enquiry:
             self._held = held
 
     def _move(self, before: MapUpdate | None, update: MapUpdate) -> None:
-        """Onto another geometry. A path to one goal that stands there just as it is stays."""
+        """Onto another geometry. A path to one goal that ends there, and stands just as it is, stays."""
         path, route = self._path, self._route
+        ends_there = not any(leg.is_cut_off or leg.goal != as_cell(leg.cells[-1]) for leg in self._legs)
         self._leg_search.drop_memory()
         self._begin()
         if before is None or path is None or route is None or len(path.ends) != 1 or len(path.points_m) < 2:
             return
+        if not ends_there:  # now it might
+            return
         here = before.geometry.centre_of(as_cell(route.cells[route.passed]))
         left = path.points_m[int(np.hypot(*(path.points_m - here).T).argmin()) :]
-        held = HeldRoute.lay(left, update.geometry, update.grid)
-        if held is None or not all(
-            update.geometry.contains(cell) and not update.grid.is_blocked(cell)
-            for cell in map(as_cell, np.floor(update.geometry.to_grid_array(left)).astype(np.int32))
-        ):
-            return
-        self._path, self._route = path, StandingRoute(held.cells, [len(held.cells) - 1], update.grid)
+        held = HeldRoute.under(left, update.geometry)
+        if held.stands(update.grid):
+            self._path, self._route = path, StandingRoute(held.cells, [len(held.cells) - 1], update.grid)
 
     def _could_end_nearer(self, update: MapUpdate) -> bool:
-        """To a goal that was blocked and is free, or nearer to it."""
+        """To a goal that was blocked or cut off and may be so no more, or nearer to it."""
         tolerance = whole_cells(self._tolerance_m, update.geometry)
         return any(
-            not leg.is_cut_off and update.grid.nearest_free(leg.goal, tolerance) != as_cell(leg.cells[-1])
+            frees_cells(update)
+            if leg.is_cut_off
+            else update.grid.nearest_free(leg.goal, tolerance) != as_cell(leg.cells[-1])
             for leg in self._legs
         )
 

@@ -31,12 +31,17 @@ class HeldRoute:
     """For each cell the last point before it."""
 
     @classmethod
+    def under(cls, points_m: NDArray[np.float64], geometry: Geometry) -> HeldRoute:
+        """These points as they are, whatever the map has there."""
+        places = geometry.to_grid_array(points_m)
+        places[:-1] += _NUDGE  # but not the goal
+        return cls(points_m, *_cells_under(places))
+
+    @classmethod
     def lay(cls, points_m: NDArray[np.float64], geometry: Geometry, grid: Grid) -> HeldRoute | None:
         """On this map, if it allows that. On a map that has moved, walls are drawn on other cells than before: where
         that has put one into the way, the route gives way a little."""
-        places = geometry.to_grid_array(points_m)
-        places[:-1] += _NUDGE  # but not the goal
-        held: HeldRoute | None = cls(points_m, *_cells_under(places))
+        held: HeldRoute | None = cls.under(points_m, geometry)
         for _ in range(MOST_MENDS):
             if held is None or held.stands(grid):
                 return held

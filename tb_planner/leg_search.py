@@ -47,6 +47,8 @@ class LegSearch:
             before = self._planner.searches
             self._planner.use_grid(update.grid, update.change)
             self.searches += self._is_under_way * (self._planner.searches - before)
+            if self._instead is not None and frees_cells(update):  # the goal may be cut off no more
+                self.stop()
 
     def step(
         self,
@@ -103,6 +105,13 @@ class LegSearch:
             self._instead = _nearest(reached, goal, tolerance)
             self._is_under_way = self._instead is None
             self._hopeless = planner.searches if self._instead is None else 0
+
+
+def frees_cells(update: MapUpdate) -> bool:
+    """Whether cells are free that were blocked. Where corners may be cut a change does not tell: then, whether any has
+    become cheaper."""
+    change = update.change
+    return change is not None and len(change.fallen if update.grid.corner_cutting else change.opened) > 0
 
 
 def _nearest(marked: NDArray[np.int8], cell: Cell, tolerance: int) -> Cell | None:

@@ -227,6 +227,18 @@ def test_a_path_to_a_goal_that_is_cut_off_ends_where_a_way_comes_nearest_to_it()
     assert desk.ask((0.35, 0.55), (1.65, 0.55), steps=3).status == S.NO_VALID_PATH
 
 
+@pytest.mark.parametrize('when', ['with a path', 'while it is searched for'])
+def test_when_a_goal_is_cut_off_no_more_the_path_leads_there(when):
+    blocked = free_room(20, 10)
+    blocked[:, 12] = True
+    desk = Desk(blocked, tolerance_m=0.3)
+    answer = desk.ask((0.35, 0.55), (1.35, 0.55), steps=3 if when == 'with a path' else 1)
+    assert (answer.status == S.FOUND) == (when == 'with a path')
+    desk.change(free_room(20, 10))
+    answer = desk.ask((0.35, 0.55), (1.35, 0.55), steps=3)
+    assert answer.path.points_m[-1] == pytest.approx((1.35, 0.55))
+
+
 def test_a_robot_in_an_obstacles_margin_gets_a_path_from_where_it_is():
     blocked = free_room(20, 10)
     blocked[4:7, 2:5] = True
@@ -421,6 +433,36 @@ def test_on_a_map_that_grows_the_path_stays_and_on_one_that_puts_a_wall_there_it
     assert desk.cost(answer) > 0
     desk.block((14, 11))
     assert desk.ask((0.35, 0.25), (1.75, 0.25)).path is not None
+
+
+def test_on_a_map_that_grows_a_path_stays_only_if_each_step_of_it_is_legal_there():
+    """Not if a way beside it is."""
+    desk = Desk(free_room(20, 20), algorithm=tba_star())
+    path = desk.ask((0.05, 0.05), (1.55, 1.55)).path
+    larger = np.pad(desk.values, ((0, 0), (0, 1)))
+    larger[4, 5] = True  # at the corner of a diagonal step
+    desk.show(larger)
+    answer = desk.ask((0.05, 0.05), (1.55, 1.55))
+    assert answer.path is not path
+    assert desk.cost(answer) == pytest.approx(shortest(larger, (0, 0), (15, 15)))
+
+
+def test_on_a_finer_map_what_stands_between_the_points_of_a_path_is_seen():
+    desk = Desk(free_room(20, 20))
+    path = desk.ask((0.05, 0.55), (1.55, 0.55)).path
+    for pole in (False, True):
+        blocked = np.zeros((40, 40), bool)
+        blocked[9:13, 16] = pole  # around x = 0.825; the points are at 0.75 and 0.85
+        desk.enquiry.take_in(MapUpdate(Geometry(40, 40, CELL_M / 2), Grid(blocked), None))
+        assert (desk.ask((0.05, 0.55), (1.55, 0.55)).path is path) == (not pole)
+
+
+def test_on_a_map_that_grows_a_path_to_a_blocked_goal_ends_there_once_it_is_free():
+    desk = Desk(picture(WALL_WITH_DOORS), tolerance_m=0.1)
+    assert desk.ask((0.35, 0.55), (0.95, 0.55)).path.points_m[-1] == pytest.approx((0.85, 0.55))
+    desk.show(np.pad(desk.values, ((0, 1), (0, 0))))
+    desk.block((9, 5), free=True)
+    assert desk.ask((0.35, 0.55), (0.95, 0.55)).path.points_m[-1] == pytest.approx((0.95, 0.55))
 
 
 def test_another_algorithm_finds_another_path_and_other_lengths_do_not():
