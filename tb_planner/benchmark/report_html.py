@@ -168,7 +168,8 @@ def claim_of(one: Judged, reason: str) -> str:
 
 
 def sentence(text: str) -> str:
-    return f'{text[0].upper()}{text[1:]}.' if text else ''
+    """With a capital, unless it begins with a letter of a formula."""
+    return f'{text[0].upper() if text[1:2].isalpha() else text[0]}{text[1:]}.' if text else ''
 
 
 def elsewhere(one: Judged) -> str:
