@@ -58,6 +58,7 @@ class LiveMap:
         self._tile = tile
         self._changed_hands = threading.Condition()
         self._offer: MapUpdate | None = None
+        self._offers_cleared = False  # also while the offer has been taken back to be extended
         self._map: _Map | None = None
         self._retired: _Map | None = None  # kept till the next call: else the reader would have to free its memory
 
@@ -110,14 +111,14 @@ class LiveMap:
             if leave_cleared and self._offer is not None and self._offer.cleared:
                 return None
             self._offer, offer = None, self._offer
+            self._offers_cleared &= offer is None
             self._changed_hands.notify()
         return offer
 
     @property
     def offers_cleared(self) -> bool:
-        """What latest() would return is a map that has been cleared."""
-        offer = self._offer
-        return offer is not None and offer.cleared
+        """What latest() would return is a map that has been cleared; or will be, when the worker is done with it."""
+        return self._offers_cleared
 
     def wait_until_fetched(self, limit_s: float) -> bool:
         """For the worker: whether there is nothing on offer, or not any more."""
@@ -125,12 +126,17 @@ class LiveMap:
             return self._changed_hands.wait_for(lambda: self._offer is None, limit_s)
 
     # -------------------------------------------------------------------------------------------------- inside
-    def _put(self, offer: MapUpdate | None) -> MapUpdate | None:
-        """Puts this in place of what is on offer, which it returns."""
+    def _put(self, offer: MapUpdate | None) -> None:
+        """On offer."""
         with self._changed_hands:
-            self._offer, before = offer, self._offer
+            self._offer, self._offers_cleared = offer, offer is not None and offer.cleared
             self._changed_hands.notify()
-        return before
+
+    def _take_back(self) -> bool:
+        """What is on offer, to extend it; False if nothing is, or not any more."""
+        with self._changed_hands:
+            self._offer, offer = None, self._offer
+        return offer is not None
 
     def _begin(self, occupancy: NDArray[np.int8], geometry: Geometry, conversion: Conversion) -> None:
         """A map that has nothing in common with the one before."""
@@ -171,7 +177,7 @@ class LiveMap:
 
     def _update(self, here: _Map, boxes: Collection[Box], undo: Callable[[], None]) -> None:
         """Brings a grid up to date in these boxes and offers it; if the kernel has no room for the costs, as before."""
-        if self._put(None) is None and here.offered:
+        if not self._take_back() and here.offered:
             here.swap()
         try:
             self._write(here, boxes)

@@ -1,11 +1,15 @@
 """LiveMap: a costmap that is cleared and gets its obstacles back, and a reader that leaves it on offer meanwhile."""
 
+import logging
+
 import numpy as np
 import pytest
 
 from tb_planner.costmap import CostRules
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap
+from tb_planner.ros.patience import Patience
+from tb_planner.ros.problems import Problems
 
 SIDE = 120
 GEOMETRY = Geometry(SIDE, SIDE, 0.05)
@@ -103,3 +107,79 @@ def test_what_does_not_come_back_is_told_when_the_rest_has(live_map):
     update = live_map.latest(leave_cleared=True)
     assert len(update.change.fallen) == 10 * 24
     assert len(update.change.risen) == 0
+
+
+# ------------------------------------------------------------------------------------------------------ patience
+class BusyMap(LiveMap):
+    """Whose reader looks in the middle of the worker's work."""
+
+    reader = staticmethod(lambda: None)
+
+    def _write(self, here, boxes):
+        self.reader()
+        super()._write(here, boxes)
+
+
+class Reader:
+    """Who has five seconds of patience, and a clock that the test sets."""
+
+    def __init__(self):
+        self.map = BusyMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
+        self.now_s = 100.0
+        self.patience = Patience(5.0, Problems(logging.getLogger()), lambda: self.now_s)
+        self.map.full(walls(), GEOMETRY)
+        assert self.look() is not None
+
+    def look(self, *, may_wait=True):
+        return self.patience.newest(self.map, may_wait=may_wait)
+
+    def clear(self, cost=0):
+        """And costs of one cell that are others each time."""
+        cells = np.zeros((SIDE, SIDE), np.int8)
+        cells[3, 3] = cost
+        self.map.full(cells, GEOMETRY)
+
+
+def test_patience_ends_in_time_on_a_map_that_goes_on_changing():
+    """Also if the reader always comes while the worker has taken the map back."""
+    reader, seen = Reader(), []
+    reader.clear()
+    assert reader.look() is None
+    reader.map.reader = lambda: seen.append(reader.look())
+    for cost in range(1, 5):
+        reader.now_s += 1.0
+        reader.clear(cost)
+        assert reader.look() is None
+    assert seen == [None] * 4
+    reader.now_s += 1.0
+    assert reader.look().cleared
+
+
+def test_patience_begins_anew_when_the_obstacles_have_been_back():
+    reader = Reader()
+    for _ in range(3):
+        reader.clear()
+        assert reader.look() is None
+        reader.now_s += 3.0
+        assert reader.look() is None
+        reader.map.full(walls(), GEOMETRY)
+        assert reader.look() is None
+
+
+def test_a_cleared_map_that_comes_in_the_very_moment_of_the_look_is_waited_for_too():
+    reader = Reader()
+    latest = reader.map.latest
+    reader.map.latest = lambda **options: (reader.clear(), latest(**options))[1]
+    assert reader.look() is None
+
+
+def test_who_may_not_wait_gets_the_map_at_once():
+    reader = Reader()
+    reader.clear()
+    assert reader.look() is None
+    assert reader.look(may_wait=False).cleared
+    reader.patience.limit_s = 0.0
+    reader.map.full(walls(), GEOMETRY)
+    assert reader.look() is not None
+    reader.clear()
+    assert reader.look().cleared

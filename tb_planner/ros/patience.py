@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tb_planner.live_map import LiveMap
+from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.ros.problems import Problems
 
 
@@ -17,18 +17,18 @@ class Patience:
         self._now_s = now_s
         self._since_s: float | None = None
 
-    def lasts(self, live_map: LiveMap, may_wait: bool) -> bool:
-        """Whether the map is to be left where it is, in this tick."""
-        if not live_map.offers_cleared:
+    def newest(self, live_map: LiveMap, *, may_wait: bool) -> MapUpdate | None:
+        """What is new, but for such a map, if the tick may wait for a better one."""
+        may_wait = may_wait and self.limit_s > 0
+        update = live_map.latest(leave_cleared=may_wait)
+        if not may_wait or update is not None or not live_map.offers_cleared:
             self._since_s = None
-            return False
-        if self.limit_s == 0 or not may_wait:
-            return False
+            return update
         if self._since_s is None:
             self._since_s = self._now_s()
             text = f'the map has lost most of its obstacles; unless they come back it is believed in {self.limit_s:g} s'
             self._problems.warn('cleared', text)
-        return self._now_s() - self._since_s < self.limit_s
+        return None if self._now_s() - self._since_s < self.limit_s else live_map.latest()
 
     def forget(self) -> None:
         """The clock has jumped."""

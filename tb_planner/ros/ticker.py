@@ -156,7 +156,7 @@ class Ticker:
 
     def _new_map(self, live_map: LiveMap) -> MapUpdate | None:
         """What is new; all is, to a new navigator after a tick that failed halfway."""
-        self._news = update = live_map.latest(leave_cleared=self._patience.lasts(live_map, self._may_wait()))
+        self._news = update = self._patience.newest(live_map, may_wait=self._may_wait())
         self._update = update or self._update
         if not self._failed:
             return update
