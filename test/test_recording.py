@@ -25,6 +25,7 @@ from tb_planner.costmap import CostRules
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.recording import About, RecordedWalk, Recorder, Replay, read_record, writer
+from tb_planner.recording.encoder import Encoder
 from tb_planner.recording.format import (
     HAS_POSE,
     KEPT_CLEAR,
@@ -40,6 +41,7 @@ from tb_planner.recording.format import (
     from_varints,
     pack,
 )
+from tb_planner.recording.frame import Frame
 from tb_planner.restart import Reason
 
 
@@ -336,13 +338,13 @@ def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
         lambda resolution_m: CostRules(resolution_m=resolution_m, robot_radius_m=0.3, inflation_radius_m=0.3)
     )
     live.full(occupancy, Geometry(40, 30, 0.1))
-    encoder, updates = writer.Encoder(), [live.latest()]
+    encoder, updates = Encoder(), [live.latest()]
     occupancy[10, 10:12] = 100
     live.full(occupancy, Geometry(40, 30, 0.1))
     updates.append(live.latest())
     from tb_planner.recording.recorder import map_news
 
-    frames = [writer.Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0) for _ in range(2)]
+    frames = [Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0) for _ in range(2)]
     encoder.chunk(
         [frame._replace(news=map_news(update, real_time=False)) for frame, update in zip(frames, updates, strict=True)]
     )

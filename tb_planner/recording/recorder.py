@@ -14,7 +14,9 @@ from tb_planner.errand import Search
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.planner import Expanded, TimeBoundedPlanner
-from tb_planner.recording.writer import CHUNK_S, About, Frame, MapNews, RecordWriter, Snapshot, tiles_around
+from tb_planner.recording.encoder import tiles_around
+from tb_planner.recording.frame import About, Frame, MapNews, Snapshot
+from tb_planner.recording.writer import CHUNK_S, RecordWriter
 
 _Seen: TypeAlias = (
     'tuple[float, str, Pose2 | None, Pose2 | None, Pose2 | None, tuple[str, ...], int, int, int, int, '

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tb_planner.grid import Cell
 from tb_planner.navigator import Pose2
 from tb_planner.planner import Status, TimeBoundedPlanner
-from tb_planner.recording.writer import About, Frame, MapNews, RecordWriter
+from tb_planner.recording.frame import About, Frame, MapNews
+from tb_planner.recording.writer import RecordWriter
 from tb_planner.world import Observation, World
 
 

@@ -6,7 +6,16 @@ import base64
 import html
 from importlib.resources import files
 
-SCRIPTS = ('record.js', 'replay.js', 'scene.js', 'timeline.js', 'page.js')
+SCRIPTS = (
+    'elements.js',
+    'record.js',
+    'replay.js',
+    'scene.js',
+    'timeline.js',
+    'figures.js',
+    'controls.js',
+    'page.js',
+)
 
 
 def make_page(record: bytes, title: str = '') -> str:

@@ -1,0 +1,100 @@
+"""What is to be seen of a tick, as whoever records leaves it, and what is told once of a whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Geometry
+from tb_planner.grid import Box, Grid
+from tb_planner.navigator import Pose2
+from tb_planner.planner import Expanded
+
+FRAME_BYTES = 500
+"""Of a frame with nothing new in it, about."""
+
+Marked = Callable[[Box], NDArray[np.bool_]]
+"""Where in a box something is."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is recorded, to be shown with it."""
+
+    title: str = ''
+    algorithm: str = ''
+    period_s: float | None = None
+    """Time between two ticks, if there is one."""
+    budget_s: float | None = None
+    """What a tick may take, for the line among the ticks' times."""
+    y_up: bool = True
+    """As maps in ROS have it; MovingAI's maps have y down."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class MapNews(NamedTuple):
+    """The map, or what has changed of it; terrain is nobody else's."""
+
+    geometry: Geometry | None
+    grid: Grid
+    """For its size and rules. Its cells may be others by now."""
+    states: NDArray[np.int32] | None
+    """None: all."""
+    terrain: NDArray[np.uint16]
+    obstacles: Marked | None
+    unknown: Marked | None
+    """As they are when somebody asks; the nearer to the tick, the better they go with the terrain."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.terrain.nbytes + (0 if self.states is None else self.states.nbytes)
+
+
+class Snapshot:
+    """What is marked in a box, as it was; elsewhere as it is."""
+
+    def __init__(self, now: Marked, box: Box) -> None:
+        self.now = now
+        self._box = box
+        self._cells = now(box)
+
+    def __call__(self, box: Box) -> NDArray[np.bool_]:
+        if box.overlap(self._box) != box:
+            return self.now(box)
+        cells: NDArray[np.bool_] = self._cells[self._box.part(box)]
+        return cells
+
+
+class Frame(NamedTuple):
+    """What is to be seen of a tick. Places are in metres; of a map without a geometry, in cells."""
+
+    time_s: float
+    status: str
+    pose: Pose2 | None
+    waypoint: Pose2 | None
+    goal: Pose2 | None
+    restarts: tuple[str, ...]
+    left: int
+    back: int
+    expansions: int
+    open_size: int
+    news: MapNews | None
+    expanded: Expanded | None
+    route: NDArray[np.int32] | None
+    """Cells, x and y in rows; None: as before, but for what has been walked of it."""
+    duration_s: float
+
+    @property
+    def nbytes(self) -> int:
+        size = FRAME_BYTES
+        if self.news is not None:
+            size += self.news.nbytes
+        if self.expanded is not None:
+            size += self.expanded.states.nbytes
+        if self.route is not None:
+            size += self.route.nbytes
+        return size

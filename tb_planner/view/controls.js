@@ -1,0 +1,227 @@
+// Buttons, keys, the strip and the map: what people do with the page.
+
+const STROKE_M = 0.15; // between two points of a line that is drawn
+
+class Controls {
+  constructor(page) {
+    this.page = page;
+    this.tool = 'move';
+    for (const name of Object.keys(ICONS)) if ($(name)) $(name).innerHTML = icon(name);
+    for (const button of $('tools').children) button.innerHTML = icon(button.dataset.tool);
+    this.buildLegend();
+    this.listen();
+  }
+
+  buildLegend() {
+    for (const [key, name, canBeHidden, sign] of LAYERS) {
+      const label = document.createElement(canBeHidden ? 'label' : 'div');
+      const holder = document.createElement('li');
+      label.innerHTML = signOf(sign);
+      if (canBeHidden) {
+        const box = document.createElement('input');
+        box.type = 'checkbox';
+        box.checked = true;
+        box.dataset.layer = key;
+        box.addEventListener('change', () => {
+          this.page.scene.hide(key, !box.checked);
+          this.page.redraw();
+        });
+        label.prepend(box);
+      } else {
+        label.className = 'only';
+        label.prepend(element('span', '', 'gap'));
+      }
+      label.append(name);
+      holder.append(label);
+      $('legend').append(holder);
+    }
+  }
+
+  // Only a page that is heard has tools.
+  setTools(areHeard) {
+    $('tools').hidden = !areHeard;
+    if (!areHeard) this.setTool('move');
+  }
+
+  setTool(tool) {
+    this.tool = tool;
+    $('map').parentElement.dataset.tool = tool;
+    for (const button of $('tools').children) button.setAttribute('aria-checked', String(button.dataset.tool === tool));
+  }
+
+  // What the pointer does to the world at this place, in pixels; true if it is more than moving the map.
+  use(px, py, isFirst) {
+    const { facts } = this.page.replay.map || {};
+    if (this.tool === 'move' || !facts?.origin) return false;
+    const place = toMetres(facts, ...this.page.scene.cellAt(px, py));
+    if (this.tool !== 'goal') this.stroke(isFirst ? place : this.lastPlace, place);
+    else if (isFirst) this.page.tell({ goal: place });
+    this.lastPlace = place;
+    return true;
+  }
+
+  // Points from one place to another, near enough to make a line.
+  stroke(from, to) {
+    const steps = Math.min(Math.max(Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / STROKE_M), 1), 100);
+    for (let i = 1; i <= steps; i++) {
+      this.page.tell({ [this.tool]: [0, 1].map((axis) => from[axis] + ((to[axis] - from[axis]) * i) / steps) });
+    }
+  }
+
+  listen() {
+    const click = (id, action) => $(id).addEventListener('click', action);
+    click('play', () => this.page.toggle());
+    click('back', () => this.page.step(-1));
+    click('forward', () => this.page.step(1));
+    click('restart-before', () => this.page.toRestart(-1));
+    click('restart-after', () => this.page.toRestart(1));
+    click('zoom-in', () => this.page.zoom(1.5));
+    click('zoom-out', () => this.page.zoom(1 / 1.5));
+    click('zoom-fit', () => this.page.fit());
+    click('follow', () => this.page.setFollowing(!this.page.isFollowing));
+    click('theme', () => this.page.toggleTheme());
+    click('live', () => this.page.setLive(!this.page.isLive));
+    for (const button of $('tools').children) button.addEventListener('click', () => this.setTool(button.dataset.tool));
+    click('help-button', () => $('help').showModal());
+    $('restarts').addEventListener('click', (event) => {
+      const button = event.target.closest('button');
+      if (!button) return;
+      this.page.pause();
+      this.page.goTo(Number(button.dataset.tick));
+    });
+    $('scrub').addEventListener('input', () => {
+      this.page.pause();
+      this.page.goTo(Number($('scrub').value));
+    });
+    this.listenToStrip();
+    this.listenToMap();
+    window.addEventListener('keydown', (event) => this.key(event));
+    new ResizeObserver(() => this.page.resize()).observe($('map'));
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.page.setTheme(savedTheme()));
+  }
+
+  listenToStrip() {
+    const strip = $('scrub');
+    strip.addEventListener('pointermove', (event) => this.tip(event.offsetX));
+    strip.addEventListener('pointerleave', () => { $('tip').hidden = true; });
+    // a press goes to the tick under the pointer, not to where a browser puts the thumb of a range
+    strip.addEventListener('pointerdown', (event) => {
+      event.preventDefault();
+      strip.focus({ preventScroll: true });
+      strip.setPointerCapture(event.pointerId);
+      this.scrubTo(event, this.page.timeline.restartNear(event.offsetX));
+    });
+    strip.addEventListener('pointermove', (event) => {
+      if (strip.hasPointerCapture(event.pointerId)) this.scrubTo(event);
+    });
+  }
+
+  scrubTo(event, restart) {
+    this.page.pause();
+    this.page.goTo(restart && event.offsetY < 2 * MARKS ? restart.tick : this.page.timeline.tickAt(event.offsetX));
+  }
+
+  tip(x) {
+    const { record, timeline } = this.page;
+    if (!record.ticks) return;
+    const restart = timeline.restartNear(x);
+    const tick = restart ? restart.tick : timeline.tickAt(x);
+    const why = restart ? ` · restart: ${restart.restarts.map(words).join(', ')}` : '';
+    $('tip').textContent = `${record.time.values[tick].toFixed(2)} s · ${durationText(record.duration.values[tick])}${why}`;
+    $('tip').hidden = false;
+    const half = $('tip').offsetWidth / 2;
+    $('tip').style.left = `${Math.min(Math.max(timeline.xOf(tick), half), timeline.width - half)}px`;
+  }
+
+  listenToMap() {
+    const map = $('map');
+    const pointers = new Map();
+    let pinch = 0;
+    const spread = () => {
+      const [a, b] = [...pointers.values()];
+      return { far: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+    };
+    map.addEventListener('pointerdown', (event) => {
+      map.setPointerCapture(event.pointerId);
+      pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+      if (pointers.size === 1 && this.use(event.offsetX, event.offsetY, true)) return;
+      map.classList.add('dragged');
+      if (pointers.size === 2) pinch = spread().far;
+    });
+    map.addEventListener('pointermove', (event) => {
+      this.point(event.offsetX, event.offsetY);
+      const before = pointers.get(event.pointerId);
+      if (!before) return;
+      if (pointers.size === 1 && this.use(event.offsetX, event.offsetY, false)) return;
+      if (pointers.size === 1) {
+        if (this.page.isFollowing) this.page.setFollowing(false);
+        this.page.scene.drag(event.offsetX - before.x, event.offsetY - before.y);
+      }
+      pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+      if (pointers.size === 2) {
+        const now = spread();
+        this.page.scene.zoom(now.far / pinch, now.x, now.y);
+        pinch = now.far;
+      }
+      this.page.redraw();
+    });
+    for (const name of ['pointerup', 'pointercancel']) {
+      map.addEventListener(name, (event) => {
+        pointers.delete(event.pointerId);
+        map.classList.toggle('dragged', pointers.size > 0);
+      });
+    }
+    map.addEventListener('pointerleave', () => { $('pointed').textContent = ''; });
+    map.addEventListener('dblclick', () => this.tool === 'move' && this.page.fit());
+    map.addEventListener('wheel', (event) => {
+      event.preventDefault();
+      this.page.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
+    }, { passive: false });
+  }
+
+  // Says what is under the pointer.
+  point(px, py) {
+    const { replay, scene } = this.page;
+    if (!scene.scale || !replay.map) return;
+    const [x, y] = scene.cellAt(px, py);
+    const [cx, cy] = [Math.floor(x), Math.floor(y)];
+    if (cx < 0 || cy < 0 || cx >= replay.width || cy >= replay.height) {
+      $('pointed').textContent = '';
+      return;
+    }
+    const s = cy * replay.width + cx;
+    const { facts } = replay.map;
+    const metres = facts.origin ? ` · ${toMetres(facts, x, y).map((value) => value.toFixed(2)).join(', ')} m` : '';
+    const met = ['', ' · in Open', ' · expanded'][replay.search[s]];
+    $('pointed').textContent = `cell ${cx}, ${cy}${metres} · ${className(replay.cells[s])}${met}`;
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || $('help').open) return;
+    const inSelect = event.target instanceof HTMLSelectElement;
+    const onButton = event.target instanceof HTMLButtonElement || (event.target instanceof HTMLInputElement && event.target.type === 'checkbox');
+    const far = event.shiftKey ? 10 : 1;
+    const actions = {
+      ArrowLeft: () => this.page.step(-far),
+      ArrowRight: () => this.page.step(far),
+      ArrowUp: () => this.page.changeSpeed(1),
+      ArrowDown: () => this.page.changeSpeed(-1),
+      Home: () => this.page.step(-Infinity),
+      End: () => this.page.step(Infinity),
+      '[': () => this.page.toRestart(-1),
+      ']': () => this.page.toRestart(1),
+      '+': () => this.page.zoom(1.5),
+      '=': () => this.page.zoom(1.5),
+      '-': () => this.page.zoom(1 / 1.5),
+      0: () => this.page.fit(),
+      f: () => this.page.setFollowing(!this.page.isFollowing),
+      d: () => this.page.toggleTheme(),
+      '?': () => $('help').showModal(),
+      ' ': () => this.page.toggle(),
+    };
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action || inSelect || (onButton && event.key === ' ')) return;
+    event.preventDefault();
+    action();
+  }
+}

@@ -1,0 +1,56 @@
+// What the page is made of: icons, signs, names and numbers in words.
+
+const $ = (id) => document.getElementById(id);
+const ICONS = {
+  play: '<path class="solid" d="M7 5l12 7-12 7z"/>',
+  pause: '<path d="M8 5v14M16 5v14" stroke-width="3.4"/>',
+  back: '<path d="M15 6l-7 6 7 6"/>',
+  forward: '<path d="M9 6l7 6-7 6"/>',
+  'restart-before': '<path d="M18 6l-7 6 7 6M6 5v14"/>',
+  'restart-after': '<path d="M6 6l7 6-7 6M18 5v14"/>',
+  'zoom-fit': '<path d="M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5"/>',
+  follow: '<circle cx="12" cy="12" r="3" class="solid"/><path d="M12 3v4M12 17v4M3 12h4M17 12h4"/>',
+  move: '<path d="M12 4v16M4 12h16M9 7l3-3 3 3M9 17l3 3 3-3M7 9l-3 3 3 3M17 9l3 3-3 3"/>',
+  goal: '<circle cx="12" cy="12" r="8"/><circle cx="12" cy="12" r="2.6" class="solid"/>',
+  draw: '<path d="M5 19l1-4L16 5l3 3L9 18z"/>',
+  erase: '<path d="M9 19l-5-5L14 4l6 6-9 9zM9 9l6 6"/>',
+  theme: '<path d="M12 4a8 8 0 1 0 0 16z" class="solid"/><circle cx="12" cy="12" r="8"/>',
+};
+
+function icon(name) {
+  return `<svg class="icon" viewBox="0 0 24 24" aria-hidden="true">${ICONS[name]}</svg>`;
+}
+
+function element(tag, text, className = '') {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function count(value) {
+  return value.toLocaleString('en').replaceAll(',', ' ');
+}
+
+// NO_PATH is "no path".
+function words(name) {
+  return name.toLowerCase().replaceAll('_', ' ');
+}
+
+function className(value) {
+  if (value === 0) return 'free';
+  if (value <= DEAREST) return `costs ${round(2 ** (value / 32))}`;
+  return { [UNKNOWN]: 'unknown', [UNKNOWN_BLOCKED]: 'unknown, blocked', [KEPT_CLEAR]: 'kept clear', [OBSTACLE]: 'obstacle' }[value];
+}
+
+function signOf(sign) {
+  const [kind, name] = sign.split(' ');
+  const shapes = {
+    line: `<path d="M1 7.5h22" stroke="var(--${name})" stroke-width="3" ${name === 'back' ? 'stroke-dasharray="6 4"' : ''}/>`,
+    cell: `<rect x="5" y="1" width="13" height="13" rx="2" fill="var(--${name})" stroke="var(--line)"/>`,
+    robot: '<path d="M19 7.5L6 13l3-5.5L6 2z" fill="var(--robot)"/>',
+    goal: '<circle cx="12" cy="7.5" r="6" fill="var(--goal)" stroke="var(--goal-rim)" stroke-width="1.2"/><circle cx="12" cy="7.5" r="2" fill="var(--goal-rim)"/>',
+    waypoint: '<circle cx="12" cy="7.5" r="4" fill="var(--waypoint)" stroke="var(--goal-rim)" stroke-width="1.2"/>',
+  };
+  return `<svg viewBox="0 0 24 15" aria-hidden="true">${shapes[kind]}</svg>`;
+}

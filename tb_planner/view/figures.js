@@ -1,0 +1,104 @@
+// Titles, figures and the list of restarts: the record at a tick, in words.
+
+class Figures {
+  constructor(record, timeline) {
+    this.record = record;
+    this.timeline = timeline;
+    this.listed = 0;
+  }
+
+  showHead() {
+    const { head, maps } = this.record;
+    if (head.title && $('title').textContent === 'A run') document.title = $('title').textContent = head.title;
+    const facts = maps[0]?.facts;
+    if (facts) document.documentElement.style.setProperty('--aspect', facts.width / facts.height);
+    const size = facts && `${facts.width} × ${facts.height} cells${facts.resolution_m ? ` of ${round(facts.resolution_m)} m` : ''}`;
+    const pace = head.period_s && `a tick every ${durationText(1000 * head.period_s)}`;
+    const others = Object.entries(head.facts || {}).map(([name, value]) => `${name} ${value}`);
+    $('facts').textContent = [head.algorithm, size, pace, ...others].filter(Boolean).join(' · ');
+  }
+
+  show(tick, isPlaying) {
+    const { record } = this;
+    const status = Record.at(record.statuses, tick)?.status || '';
+    if ($('status').textContent !== words(status)) $('status').textContent = words(status);
+    const restart = Record.at(record.restarts, tick);
+    const isNew = Boolean(restart) && record.time.values[tick] - record.time.values[restart.tick] < 0.5;
+    $('restarted').hidden = !isNew;
+    if (isNew) $('restarted').textContent = `restart: ${restart.restarts.map(words).join(', ')}`;
+    this.showFigures(tick);
+    this.showTime(tick, status, isPlaying);
+    this.markRestart(tick);
+  }
+
+  showFigures(tick) {
+    const { record } = this;
+    const value = (name) => record[name].values[tick];
+    const rows = [
+      ['Tick', `${count(tick)} of ${count(record.ticks - 1)}`],
+      ['Tick took', durationText(value('duration'))],
+      ['Expansions', count(value('expansions'))],
+      ['In Open', count(value('openSize'))],
+      ['Route', this.lengthText(value('left'))],
+      ['of it back', this.lengthText(value('back'))],
+      ['Restarts', count(Record.indexAt(record.restarts, tick) + 1)],
+    ];
+    const key = rows.map((row) => row[1]).join('|');
+    if (key === this.shownFigures) return;
+    this.shownFigures = key;
+    if ($('figures').childElementCount !== rows.length) {
+      $('figures').replaceChildren(...rows.map(([name]) => {
+        const row = document.createElement('div');
+        row.append(element('dt', name), element('dd', ''));
+        return row;
+      }));
+    }
+    rows.forEach(([, text], i) => { $('figures').children[i].lastChild.textContent = text; });
+  }
+
+  lengthText(moves) {
+    return moves ? `${count(moves)} ${moves === 1 ? 'cell' : 'cells'}` : '–';
+  }
+
+  showTime(tick, status, isPlaying) {
+    const { record } = this;
+    const last = record.ticks - 1;
+    const time = `${record.time.values[tick].toFixed(2)} s`;
+    const clock = `${time} of ${record.time.values[last].toFixed(2)} s`;
+    if ($('clock').textContent !== clock) $('clock').textContent = clock;
+    $('playhead').style.transform = `translateX(${this.timeline.xOf(tick)}px)`;
+    if (Number($('scrub').value) !== tick) $('scrub').value = tick;
+    const text = `tick ${tick} of ${last}, ${time}, ${words(status)}`;
+    $('scrub').setAttribute('aria-valuetext', text);
+    if (!isPlaying) $('map').setAttribute('aria-label', `Map with the robot and its search at ${text}`);
+  }
+
+  listRestarts() {
+    const { restarts, time } = this.record;
+    for (; this.listed < restarts.length; this.listed++) {
+      const { tick, restarts: reasons } = restarts[this.listed];
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.dataset.tick = tick;
+      button.append(element('span', `${time.values[tick].toFixed(2)} s`, 'when'), element('span', reasons.map(words).join(', ')));
+      const item = document.createElement('li');
+      item.append(button);
+      $('restarts').append(item);
+    }
+    $('restarts-title').textContent = `Restarts (${restarts.length})`;
+    if (!restarts.length && !$('restarts').childElementCount) $('restarts').append(element('li', 'none', 'none'));
+    else if (restarts.length) $('restarts').querySelector('.none')?.remove();
+  }
+
+  markRestart(tick) {
+    const i = Record.indexAt(this.record.restarts, tick);
+    if (i === this.marked) return;
+    $('restarts').querySelector('[aria-current]')?.removeAttribute('aria-current');
+    this.marked = i;
+    const button = i < 0 ? null : $('restarts').children[i].firstChild;
+    if (!button) return;
+    button.setAttribute('aria-current', 'true');
+    const list = $('restarts');
+    if (list.scrollHeight > list.clientHeight) list.scrollTop = button.offsetTop - list.offsetTop - list.clientHeight / 2;
+  }
+}
