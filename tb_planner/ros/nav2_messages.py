@@ -100,9 +100,9 @@ def directions(path: FoundPath, yaws: Sequence[float | None], start_yaw: float) 
 
 
 def path_message(points_m: NDArray[np.float64], looks: Sequence[float], frame: str, stamp: Time) -> Path:
-    """Through these points, looking in these directions."""
-    header = Header(frame_id=frame, stamp=stamp)
-    message = Path(header=header)
+    """Through these points, looking in these directions. Poses have no time of their own, which is the newest to TF:
+    Nav2's controller server transforms the last one by its stamp, and a path is kept while the localisation goes on."""
+    message, header = Path(header=Header(frame_id=frame, stamp=stamp)), Header(frame_id=frame)
     message.poses = [_pose(header, x, y, yaw) for (x, y), yaw in zip(points_m.tolist(), looks, strict=True)]
     return message
 

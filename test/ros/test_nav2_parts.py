@@ -195,7 +195,13 @@ def test_a_path_message_is_made_once():
     told = PathMessage(FoundPath(np.array([(0.0, 0.0), (1.0, 2.0)]), (1,)), (0.5,), 0.0, 'map', Time(sec=7))
     assert told.message is told.message
     assert [pose.pose.position.y for pose in told.message.poses] == [0.0, 2.0]
-    assert {pose.header.stamp.sec for pose in told.message.poses} == {7}
+    assert (told.message.header.frame_id, told.message.header.stamp.sec) == ('map', 7)
+
+
+def test_the_poses_of_a_path_are_of_no_time_since_it_may_be_followed_for_long():
+    """By a stamp, Nav2's goal checker would have the goal where the localisation of then had it."""
+    told = PathMessage(FoundPath(np.array([(0.0, 0.0), (1.0, 2.0)]), (1,)), (0.5,), 0.0, 'map', Time(sec=7))
+    assert [(pose.header.frame_id, pose.header.stamp) for pose in told.message.poses] == [('map', Time())] * 2
 
 
 # ------------------------------------------------------------------------------------------------------ is_path_valid
