@@ -66,7 +66,7 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
         raise ValueError(f'-o {path}: there is no folder {path.parent}')
     budget_s = parameters.period_s if parameters.expansions_per_tick else parameters.search_time_s
     about = About(title, str(candidate_of(parameters)), parameters.period_s, budget_s)
-    return Recorder(path, about)
+    return Recorder(path, about, real_time=False)
 
 
 def topics_in_words(bag: Bag) -> str:
