@@ -319,7 +319,8 @@ def test_a_path_that_is_asked_for_again_and_again_stays_the_same_over_clears(mak
     pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
     from path_client import PathClient
 
-    _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, nav2=True)
+    planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, nav2=True)
+    around.wait_until_said(planner, 0, '[tb_planner]: active')
     client = PathClient(peer)
     costmap.say()
     first = client.path_to(8.0, 5.0)
