@@ -118,7 +118,7 @@ class PlannerParameters:
     clear_patience_s: float = parameter(
         5.0,
         'a map that suddenly has lost most of its obstacles, as a cleared costmap has, is believed only after so long, '
-        'if the robot is on its way and no path is asked for; 0 is at once',
+        'if all that need a way have one; 0 is at once',
         unit='s',
         low=0,
         high=3600,
