@@ -330,11 +330,14 @@ def test_one_of_our_choices_may_decide(tmp_path):
         for row in made_up(ours, quick=True)
         if row['part'] == 'lazy as printed'
     ]
+    many = [{**row, 'problem': problem} for row in switched for problem in range(30)]
     claim = next(claim for claim in report.CLAIMS if claim.id == '2014 lazy faster than eager')
     variations = report.VARIATIONS[claim.experiment, claim.part]
     alone = judge(claim, results_of(tmp_path, slower), variations)
     assert alone.finding.verdict is Verdict.FAILS
-    both = judge(claim, results_of(tmp_path, slower, switched), variations)
+    few = judge(claim, results_of(tmp_path, slower, switched), variations)
+    assert few.finding.verdict is Verdict.FAILS
+    both = judge(claim, results_of(tmp_path, slower, many), variations)
     assert (both.finding.verdict, both.finding.condition) == (Verdict.ONLY_IF, 'if lazy is as printed')
     assert [variation.condition for variation, _ in both.switched] == ['lazy is as printed']
 
@@ -515,6 +518,7 @@ def test_no_experiment_but_one_gives_a_report_that_says_so(tmp_path):
     the_report = made(tmp_path, quick=False)
     page = as_html(the_report)
     assert '2014, Figures 1-4, was not run' in page
+    assert 'on each map: 2012, Table 1: 1 of 300;' in page
     assert not [one for one in the_report.judged if one.claim.paper != '2012' and one.finding.verdict is Verdict.HOLDS]
 
 

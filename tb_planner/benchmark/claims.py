@@ -16,6 +16,8 @@ from tb_planner.benchmark.cells import Curves, NotRun, Renaming, Results, as_it_
 
 FEW = 100
 """Fewer problems than these are few, and a verdict about small differences may change with more."""
+DECIDING = 30
+"""On fewer problems of a set, one of our choices cannot decide about a claim."""
 FLAT = 0.01
 """A change by less than this fraction is none."""
 
@@ -100,7 +102,7 @@ def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) 
     found = _look(claim.judge, results, Variation('', claim.experiment, claim.part))
     elsewhere = tuple((variation, _look(claim.judge, results, variation)) for variation in variations)
     problems = counted(results.problems(claim.experiment, claim.part))
-    finding = _decided_by_choice(found, elsewhere)
+    finding = _decided_by_choice(found, tuple(one for one in elsewhere if _may_decide(one[0], results)))
     return Judged(claim, finding, elsewhere, problems, _turning(claim, results, found.verdict))
 
 
@@ -109,6 +111,12 @@ def counted(problems: dict[str, tuple[int, int]]) -> str:
     few = any(least < FEW for least, _ in problems.values())
     texts = [f'{between(counts, lambda count: f"{count:,.0f}")} on {name}' for name, counts in problems.items()]
     return ('few problems: ' if few else 'problems: ') + ', '.join(texts) if texts else ''
+
+
+def _may_decide(variation: Variation, results: Results) -> bool:
+    """Whether it was run on enough problems of one set, at least."""
+    problems = results.problems(variation.experiment, variation.part)
+    return max((least for least, _ in problems.values()), default=0) >= DECIDING
 
 
 def _turning(claim: Claim, results: Results, verdict: Verdict) -> str:

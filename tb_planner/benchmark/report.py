@@ -38,8 +38,8 @@ LEFT_OUT = (
 RULES = (
     'Verdicts are computed from the rows by the test that stands below each claim; none is written by hand.',
     '"Holds": in every case (set of maps, look-ahead, rate). "Holds only if": in half of the cases or more, which are '
-    'told, or if one of our choices is switched. "Does not hold": in fewer. Claims about "most" cases need more than '
-    'half of them.',
+    'told, or if one of our choices is switched (on 30 problems or more). "Does not hold": in fewer. Claims about '
+    '"most" cases need more than half of them.',
     'Fewer than 100 problems of a set are called few: small differences may turn with more of them.',
     'A mean is taken over all problems of a set. A change of less than 1 % counts as none.',
     'Search time is processor time; rows of commits before bf03782 tell it by the clock.',
@@ -68,6 +68,7 @@ class Report:
     choices: Table
     extents: Table
     map_names: tuple[str, ...]
+    shortfalls: tuple[str, ...]
     provenance: tuple[str, ...]
     decisions: tuple[tuple[str, str], ...]
     """Experiment, and what its docstring says of its conditions."""
@@ -103,6 +104,7 @@ def make_report(results: Results, experiments: Iterable[Experiment], date: str, 
         choices=tables.choices(judged),
         extents=tables.extents(results),
         map_names=tuple(tables.map_names(results)),
+        shortfalls=tuple(tables.shortfalls(results)),
         provenance=tuple(provenance_of(results)),
         decisions=tuple((one.name, inspect.getdoc(one.parts) or '') for one in experiments),
     )

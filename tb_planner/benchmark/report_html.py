@@ -71,7 +71,7 @@ def as_html(report: Report) -> str:
     body = [
         f'<h1>{escape(title)}</h1>',
         *([warning()] if report.quick else []),
-        f'<p>{escape(opening(report))}</p>',
+        f'<p>{escape(opening(report))} {escape(caution(report))}</p>',
         navigation(report),
         overview(report),
         *(failing(report, verdict) for verdict in (Verdict.FAILS, Verdict.ONLY_IF)),
@@ -103,6 +103,12 @@ def opening(report: Report) -> str:
         f'{only_if} hold only under a condition, {fails} do not hold, {not_run} were not run, and '
         f'{left_out} are left out.'
     )
+
+
+def caution(report: Report) -> str:
+    if not report.shortfalls:
+        return 'All of the papers’ problems were run.'
+    return f'Not all of the papers’ problems were run; on each map: {"; ".join(report.shortfalls)}.'
 
 
 def navigation(report: Report) -> str:

@@ -6,7 +6,7 @@ import re
 
 from tb_planner.benchmark.claims import Judged, Verdict
 from tb_planner.benchmark.report import LEFT_OUT, RULES, Report, Section
-from tb_planner.benchmark.report_html import SIGNS, opening, sentence
+from tb_planner.benchmark.report_html import SIGNS, caution, opening, sentence
 from tb_planner.benchmark.tables import Table
 
 
@@ -18,7 +18,8 @@ def as_markdown(report: Report) -> str:
             if report.quick
             else []
         ),
-        f'{plain(opening(report))} [report.html](report.html) has all tables, the test of each claim, and what else '
+        f'{plain(opening(report))} {plain(caution(report))}',
+        '[report.html](report.html) has all tables, the test of each claim, and what else '
         'was decided; `cells.csv.gz` has the sums of all rows that this was made from.',
         overview(report),
         *(claims_of(section, report.reasons) for section in report.sections if section.claims),

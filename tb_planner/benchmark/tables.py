@@ -310,11 +310,8 @@ def choices(judged: Sequence[Judged]) -> Table:
 # ---------------------------------------------------------------------- what was run
 def extents(results: Results) -> Table:
     """Maps and problems of each part, beside the paper's."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in results.cells:
-        groups.setdefault((cell.key['experiment'], cell.key['part'], cell.key['set']), []).append(cell)
     lines = []
-    for key, cells in sorted(groups.items(), key=lambda item: _order(item[0])):
+    for key, cells in _by_set(results).items():
         per_map: dict[str, int] = {}
         for (map_name, _), problems in _problems(cells).items():
             per_map[map_name] = max(per_map.get(map_name, 0), problems)
@@ -329,6 +326,25 @@ def extents(results: Results) -> Table:
         lines.append((*key, f'{len(per_map)} {drawn}', each, told, f'{runs:,}', percent(arrived / runs)))
     header = ('experiment', 'part', 'maps', 'how many', 'problems on each', 'in the paper', 'runs', 'arrived')
     return Table('What was run', header, tuple(lines))
+
+
+def shortfalls(results: Results) -> list[str]:
+    """Parts with fewer problems on a map than the paper had: '2012, Table 2: 10 of 300'."""
+    short: dict[str, tuple[int, int]] = {}
+    for key, cells in _by_set(results).items():
+        paper, least = published.EXTENTS.get(key, EXTENT_UNKNOWN).problems, min(_problems(cells).values())
+        if least < paper:
+            place = ', '.join(key[:2])
+            short[place] = min(least, short.get(place, (least, paper))[0]), paper
+    return [f'{place}: {here} of {paper}' for place, (here, paper) in short.items()]
+
+
+def _by_set(results: Results) -> dict[tuple[str, str, str], list[Cell]]:
+    """Experiment, part and set of maps -> cells, in the order of the report."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in results.cells:
+        groups.setdefault((cell.key['experiment'], cell.key['part'], cell.key['set']), []).append(cell)
+    return dict(sorted(groups.items(), key=lambda item: _order(item[0])))
 
 
 def _order(key: tuple[str, str, str]) -> tuple[str, str, int, str]:
