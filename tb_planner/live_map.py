@@ -43,6 +43,8 @@ class MapUpdate:
     cleared: bool = False
     """Most of what was blocked is free, and nothing else is blocked: a costmap that was cleared looks like this, until
     its obstacles are seen again."""
+    changed_terrain: tuple[NDArray[np.uint16], ...] | None = None
+    """Of what has risen and of what has fallen, if the worker has looked it up for whoever records the run."""
 
 
 class LiveMap:
@@ -235,6 +237,7 @@ class _Map:
     def update(self, change: Change | None) -> MapUpdate:
         """Obstacles by the present rules."""
         occupancy, threshold = self.occupancy, self.conversion.rules.lethal_threshold
+        terrain = self.grid.terrain.reshape(-1)
         return MapUpdate(
             self.geometry,
             self.grid,
@@ -242,6 +245,7 @@ class _Map:
             lambda box: occupancy[box.slices] >= threshold,
             lambda box: occupancy[box.slices] == UNKNOWN,
             change is not None and _is_cleared(self.other, self.grid, change),
+            None if change is None else (terrain.take(change.risen), terrain.take(change.fallen)),
         )
 
 

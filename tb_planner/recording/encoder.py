@@ -109,16 +109,17 @@ class Encoder:
             events.append({'tick': self._ticks, 'map': _facts(news)})
             maps.append(self._classes.tobytes())
             return b''
-        if not len(news.states):
+        states = np.concatenate(news.states)
+        if not len(states):
             return b''
         self._marks = news.obstacles, news.unknown
-        self._terrain.reshape(-1)[news.states] = news.terrain
-        return self._changes_in(tiles_of(news.states, self._box))
+        self._terrain.reshape(-1)[states] = np.concatenate(news.terrain)
+        return self._changes_in(tiles_of(states, self._box))
 
     def _begin_map(self, news: MapNews) -> None:
         self._geometry, self._width = news.geometry, news.grid.width
         self._box, self._marks = news.grid.box, (news.obstacles, news.unknown)
-        self._terrain = news.terrain
+        (self._terrain,) = news.terrain
         self._classes = self._classes_in(self._box)
 
     def _near(self, pose: Pose2) -> Box:

@@ -16,6 +16,8 @@ from tb_planner.planner import Expanded
 
 FRAME_BYTES = 500
 """Of a frame with nothing new in it, about."""
+CELL_BYTES = 6
+"""Of a cell that has changed: its state and its terrain."""
 
 Marked = Callable[[Box], NDArray[np.bool_]]
 """Where in a box something is."""
@@ -42,16 +44,17 @@ class MapNews(NamedTuple):
     geometry: Geometry | None
     grid: Grid
     """For its size and rules. Its cells may be others by now."""
-    states: NDArray[np.int32] | None
+    states: tuple[NDArray[np.int32], ...] | None
     """None: all."""
-    terrain: NDArray[np.uint16]
+    terrain: tuple[NDArray[np.uint16], ...]
+    """Of each array of states; or the whole."""
     obstacles: Marked | None
     unknown: Marked | None
     """As they are when somebody asks; the nearer to the tick, the better they go with the terrain."""
 
     @property
-    def nbytes(self) -> int:
-        return self.terrain.nbytes + (0 if self.states is None else self.states.nbytes)
+    def cells(self) -> int:
+        return sum(map(len, self.terrain)) if self.states is not None else self.terrain[0].size
 
 
 class Snapshot:
@@ -88,13 +91,14 @@ class Frame(NamedTuple):
     """Cells, x and y in rows; None: as before, but for what has been walked of it."""
     duration_s: float
 
-    @property
-    def nbytes(self) -> int:
-        size = FRAME_BYTES
-        if self.news is not None:
-            size += self.news.nbytes
-        if self.expanded is not None:
-            size += self.expanded.states.nbytes
-        if self.route is not None:
-            size += self.route.nbytes
-        return size
+
+def bytes_of(news: MapNews | None, expanded: Expanded | None, route: NDArray[np.int32] | None) -> int:
+    """Of a frame, about."""
+    size = FRAME_BYTES
+    if news is not None:
+        size += CELL_BYTES * news.cells
+    if expanded is not None:
+        size += expanded.states.nbytes
+    if route is not None:
+        size += route.nbytes
+    return size

@@ -15,7 +15,7 @@ from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.planner import Expanded, TimeBoundedPlanner
 from tb_planner.recording.encoder import tiles_around
-from tb_planner.recording.frame import About, Frame, MapNews, Snapshot
+from tb_planner.recording.frame import About, MapNews, Snapshot, bytes_of
 from tb_planner.recording.writer import CHUNK_S, RecordWriter
 
 _Seen: TypeAlias = (
@@ -48,7 +48,7 @@ class Recorder:
         self._search: Search = TimeBoundedPlanner.search
         self._update: MapUpdate | None = None
         self._planner: TimeBoundedPlanner | None = None
-        self._expansions = self._open_size = self._way_back = 0
+        self._expansions = self._open_size = self._way_back = self._bytes = 0
         self._all_is_new = True
         self._seen: _Seen | None = None
 
@@ -85,6 +85,10 @@ class Recorder:
             self._open_size = 0 if planner is None else planner.open_size
         if tick.plan_changed or self._way_back or self._all_is_new:
             self._way_back = navigator.way_back
+        news = None if update is None and not self._all_is_new else self._news(update)
+        expanded = self._expanded(planner)
+        route = navigator.plan_cells() if tick.plan_changed or self._all_is_new else None
+        self._bytes = bytes_of(news, expanded, route)
         self._seen = (
             time_s,
             tick.status,
@@ -96,9 +100,9 @@ class Recorder:
             self._way_back,
             expansions - before,
             self._open_size,
-            None if update is None and not self._all_is_new else self._news(update),
-            self._expanded(planner),
-            navigator.plan_cells() if tick.plan_changed or self._all_is_new else None,
+            news,
+            expanded,
+            route,
         )
         self._planner, self._expansions = planner, expansions
         self._all_is_new = False
@@ -106,7 +110,7 @@ class Recorder:
     def end_tick(self, duration_s: float) -> None:
         """A tick that see() has not been told of is left out."""
         seen, self._seen = self._seen, None
-        if seen is not None and not self._writer.put(Frame(*seen, duration_s)):
+        if seen is not None and not self._writer.put((*seen, duration_s), self._bytes):
             self._all_is_new = True
 
     def _search_and_log(self, planner: TimeBoundedPlanner) -> object:
@@ -131,14 +135,21 @@ class Recorder:
 
 def map_news(update: MapUpdate, *, real_time: bool = True) -> MapNews:
     """Copies what it needs: the grid is written to again once the next update has been fetched."""
-    grid, change, box = update.grid, update.change, update.grid.box
-    if change is None:
-        states, terrain = None, grid.terrain.copy()
-    else:
-        states = np.concatenate((change.risen, change.fallen))
-        terrain = grid.terrain.reshape(-1)[states]
+    grid, change = update.grid, update.change
     obstacles, unknown = update.obstacles, update.unknown
+    states: tuple[NDArray[np.int32], ...] | None
+    terrain: tuple[NDArray[np.uint16], ...]
+    if change is None:
+        states, terrain = None, (grid.terrain.copy(),)
+    elif update.changed_terrain is not None:
+        states, terrain = (change.risen, change.fallen), update.changed_terrain
+    else:
+        flat = grid.terrain.reshape(-1)
+        states, terrain = (
+            (change.risen, change.fallen),
+            (flat.take(change.risen, mode='clip'), flat.take(change.fallen, mode='clip')),
+        )
     if not real_time and obstacles is not None and unknown is not None:
-        box = box if states is None else tiles_around(states, box)
+        box = grid.box if states is None else tiles_around(np.concatenate(states), grid.box)
         obstacles, unknown = Snapshot(obstacles, box), Snapshot(unknown, box)
     return MapNews(update.geometry, grid, states, terrain, obstacles, unknown)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tb_planner.grid import Cell
 from tb_planner.navigator import Pose2
 from tb_planner.planner import Status, TimeBoundedPlanner
-from tb_planner.recording.frame import About, Frame, MapNews
+from tb_planner.recording.frame import About, Frame, MapNews, bytes_of
 from tb_planner.recording.writer import RecordWriter
 from tb_planner.world import Observation, World
 
@@ -101,7 +101,7 @@ class RecordedWalk:
         )
         self._before, self._restarts = figures, restarts
         self._intervals += 1
-        if not self._writer.put(frame):
+        if not self._writer.put(frame, bytes_of(frame.news, frame.expanded, frame.route)):
             self._seen = self._version = None
 
     def _news(self) -> MapNews | None:
@@ -109,13 +109,13 @@ class RecordedWalk:
         grid, before = self._planner.grid, self._seen
         if before is None:
             self._seen = grid.terrain.copy()
-            return MapNews(None, grid, None, self._seen.copy(), None, None)
+            return MapNews(None, grid, None, (self._seen.copy(),), None, None)
         states = np.flatnonzero(before.reshape(-1) != grid.terrain.reshape(-1)).astype(np.int32)
         if not len(states):
             return None
         values = grid.terrain.reshape(-1)[states]
         before.reshape(-1)[states] = values
-        return MapNews(None, grid, states, values, None, None)
+        return MapNews(None, grid, (states,), (values,), None, None)
 
 
 def _centre(cell: Cell) -> Pose2:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from tb_planner.recording.encoder import Encoder
 from tb_planner.recording.format import MAGIC, VERSION, pack
@@ -36,7 +37,7 @@ class RecordWriter:
         self._also = also
         self._chunk_s = chunk_s
         self._encoder = Encoder()
-        self._frames: list[Frame] = []
+        self._frames: list[tuple[Any, ...]] = []
         self._waiting = self._lost = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -44,8 +45,9 @@ class RecordWriter:
         self._thread = threading.Thread(target=self._run, name='record_writer', daemon=True)
         self._thread.start()
 
-    def put(self, frame: Frame) -> bool:
-        """False: frames have been lost, and the next has to tell all anew."""
+    def put(self, frame: tuple[Any, ...], size: int) -> bool:
+        """The fields of a Frame, and about how many bytes they are. False: frames have been lost, and the next has to
+        tell all anew."""
         if self.error:
             return True
         with self._lock:
@@ -54,7 +56,7 @@ class RecordWriter:
                 self._frames, self._waiting = [], 0
                 return False
             self._frames.append(frame)
-            self._waiting += frame.nbytes
+            self._waiting += size
         return True
 
     def close(self) -> None:
@@ -81,7 +83,7 @@ class RecordWriter:
             frames, self._frames, self._waiting = self._frames, [], 0
             lost, self._lost = self._lost, 0
         if frames:
-            self._write(self._encoder.chunk(frames, lost))
+            self._write(self._encoder.chunk([Frame._make(frame) for frame in frames], lost))
 
     def _write(self, chunk: bytes) -> None:
         if self._file is not None:

@@ -1,6 +1,10 @@
 """The planner node records its run: what the file holds is what the node said meanwhile."""
 
+import csv
 import math
+import re
+import subprocess
+import sys
 
 import numpy as np
 from scenes import World, place_of
@@ -80,3 +84,21 @@ def test_a_crash_leaves_what_was_recorded(make_scene, tmp_path):
     record = read_record(path)
     assert record.ticks > 20
     assert 'NAVIGATING' in [event['status'] for event in record.events if 'status' in event]
+
+
+def test_the_benchmark_tells_what_recording_takes(tmp_path):
+    command = [
+        sys.executable,
+        '-m',
+        'tb_planner.benchmark',
+        'recording',
+        '--quick',
+        '--out',
+        str(tmp_path / 'rows.csv'),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r'At most 5 % of the tick: (yes|no)', done.stdout)
+    (row,) = csv.DictReader((tmp_path / 'rows.csv').open())
+    assert int(row['ticks']) > 10
+    assert float(row['share_percent']) > 0
