@@ -35,7 +35,7 @@ def recorded_till_arrival(scene, path):
 def test_a_run_is_recorded_as_it_was(make_scene, tmp_path):
     scene, path = make_scene(ROOM), tmp_path / 'run.tbrun'
     scene.start_planner(record=str(path))
-    scene.start_simulator(obstacles=[ROOM.blocks('b', at_s=0.5)], world='changing', change_rate=0.0)
+    scene.start_simulator(obstacles=[ROOM.blocks('b', at_s=2.0)], world='changing', change_rate=0.0)
     scene.drive('c')
     restarts = sum(int(value) for key, value in scene.next_facts().items() if key.startswith('restarts_'))
     record = recorded_till_arrival(scene, path)
@@ -55,7 +55,7 @@ def test_a_run_is_recorded_as_it_was(make_scene, tmp_path):
 def test_the_map_and_its_changes_are_in_the_record(make_scene, tmp_path):
     scene, path = make_scene(ROOM), tmp_path / 'run.tbrun'
     scene.start_planner(record=str(path))
-    scene.start_simulator(obstacles=[ROOM.blocks('b', at_s=0.5)], world='changing', change_rate=0.0)
+    scene.start_simulator(obstacles=[ROOM.blocks('b', at_s=2.0)], world='changing', change_rate=0.0)
     scene.drive('c')
     record = recorded_till_arrival(scene, path)
     obstacles = [replay.classes == OBSTACLE for replay in Replay(record) if replay.classes.size]
