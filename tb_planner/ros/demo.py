@@ -235,6 +235,7 @@ class Watch:
         print('The robot takes other goals, and you may draw, in the browser; Ctrl-C ends it', flush=True)
         with suppress(KeyboardInterrupt):
             self._look_on_until(lambda: False, math.inf)
+        self._signals.clear()  # it has ended what was to be ended
 
     def _look_on_until(self, condition: Callable[[], bool], limit_s: float) -> bool:
         def is_over() -> bool:

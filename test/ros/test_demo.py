@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+import urllib.request
 import uuid
 from pathlib import Path
 
@@ -140,3 +141,21 @@ def read_until(terminal, pattern):
     while not re.search(pattern, said):
         said += os.read(terminal, 4096).decode(errors='replace')
     return said
+
+
+def test_with_a_view_it_stays_till_ctrl_c_and_tells_how_it_went(picture):
+    demo = Demo('--view', '--png', str(picture), stdout=subprocess.PIPE, text=True)
+    said = ''
+    for line in demo.process.stdout:
+        said += line
+        if 'Ctrl-C ends it' in line:
+            break
+    port = int(re.search(r'In the browser: http://127\.0\.0\.1:(\d+)/', said).group(1))
+    with urllib.request.urlopen(f'http://127.0.0.1:{port}/', timeout=20) as answer:
+        assert b'data-stream="stream"' in answer.read()
+    demo.process.send_signal(signal.SIGINT)
+    said += demo.process.communicate(timeout=LIMIT_S)[0]
+    assert demo.process.returncode == 0, said
+    assert re.search(r'Arrived at .* with no collision', said)
+    assert picture.with_suffix('.html').exists()
+    assert demo.processes_left() == []
