@@ -76,6 +76,12 @@ class CostRules:
             )
 
     @property
+    def obstacle_threshold(self) -> int:
+        """Occupancy from which on a cell is an obstacle itself. A map for a robot without a radius is inflated already:
+        what is lethal there but not 100 are margins, as Nav2's inscribed cells are."""
+        return self.lethal_threshold if self.robot_radius_m > 0 else OCCUPIED
+
+    @property
     def reach(self) -> int:
         """How many cells away, along a row or column, an obstacle can still be felt."""
         return math.floor(self.inflation_radius_m / self.resolution_m + _ROUNDING)

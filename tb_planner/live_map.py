@@ -236,7 +236,7 @@ class _Map:
 
     def update(self, change: Change | None) -> MapUpdate:
         """Obstacles by the present rules."""
-        occupancy, threshold = self.occupancy, self.conversion.rules.lethal_threshold
+        occupancy, threshold = self.occupancy, self.conversion.rules.obstacle_threshold
         terrain = self.grid.terrain.reshape(-1)
         return MapUpdate(
             self.geometry,

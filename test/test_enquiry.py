@@ -8,9 +8,10 @@ import pytest
 from trip import free_room, picture, settings
 
 from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
+from tb_planner.costmap import CostRules
 from tb_planner.enquiry import MOST_LEGS, Enquiry
 from tb_planner.geometry import Geometry
-from tb_planner.live_map import MapUpdate
+from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.navigator import Pose2
 from tb_planner.planner import TimeBoundedPlanner
 from tb_planner.question import EnquiryStatus
@@ -246,6 +247,27 @@ def test_a_robot_in_an_obstacles_margin_gets_a_path_from_where_it_is():
     answer = desk.ask((0.35, 0.55), (1.75, 0.55))
     assert answer.path.points_m[0].tolist() == [0.35, 0.55]
     assert not blocked[desk.geometry.cell_at(*answer.path.points_m[1])[::-1]]
+
+
+@pytest.mark.parametrize('is_open', [False, True])
+def test_on_a_costmap_a_robot_in_a_walls_margin_is_not_led_through_the_wall(is_open):
+    """Which has free cells nearer on its other side than where the robot is, all of which is margin."""
+    cells = np.zeros((60, 60), np.int8)
+    cells[:, 8:25] = 99
+    cells[:, (12, 20)] = 100
+    if is_open:
+        cells[20:24, 13:20] = 0
+    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
+    live_map.full(cells, Geometry(60, 60, 0.05))
+    enquiry = Enquiry(settings(start_tolerance_m=0.4), 0.5)
+    enquiry.take_in(live_map.latest())
+    enquiry.ask(Pose2(0.925, 1.275), [Pose2(0.825, 1.075)], start_is_robot=True)
+    answer = enquiry.step(lambda planner: planner.search(10_000))
+    assert answer.status == (S.FOUND if is_open else S.START_OCCUPIED)
+    if is_open:
+        x, y = (answer.path.points_m[1] / 0.05).astype(int)
+        assert 13 <= x < 20
+        assert y == 23
 
 
 # ------------------------------------------------------------------------------------------------------ asked again
