@@ -142,8 +142,7 @@ class Controller:
 
     def tick(self, navigator: Navigator, tick: Tick | None, pose: Pose2 | None, frame: str) -> None:
         """After a tick; None is one that failed."""
-        if self._sent is not None or self._leaving is not None:
-            self._hear_answers()  # first: the robot may have arrived
+        self._hear_answers()  # first: the robot may have arrived; always: one that comes late may make it drive
         now_s, path = self._clock(), None
         if tick is not None:
             path = self._giver.tick(navigator, tick, pose)
@@ -271,6 +270,7 @@ class Controller:
         elif not sent.accepted and now_s - sent.since_s > ANSWER_S:
             self._failed(sent, f'not answered for {ANSWER_S:g} s')
         elif sent.feedback_s is not None and now_s - sent.feedback_s > SILENCE_S:
+            self._leave(now_s)  # it may be following still
             self._failed(sent, f'lost: no feedback for {SILENCE_S:g} s')
 
     def _failed(self, sent: _Sent, why: str) -> None:

@@ -36,6 +36,8 @@ class ControllerServer(BackgroundPeer):
         """How they ended: succeeded, canceled, preempted, aborted."""
         self.active = True
         """Goals are refused while it is not."""
+        self.answers_after_s = 0.0
+        """So long it thinks about a path."""
         self.aborts_with = 0
         """An error code for every path, if not 0."""
         self.talks = True
@@ -69,6 +71,7 @@ class ControllerServer(BackgroundPeer):
 
     # -------------------------------------------------------------------------------------------------- the action
     def _take(self, goal) -> GoalResponse:
+        time.sleep(self.answers_after_s)
         self.paths.append(goal.path)
         self.goals.append(goal)
         self.asked_s.append(time.monotonic())

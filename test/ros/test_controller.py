@@ -273,3 +273,27 @@ def test_a_controller_without_feedback_is_left_alone(make_drive, peer):
     peer.spin(6.0)
     assert len(server.paths) == 1
     assert around.next_facts()['controller_follows'] == 'True'
+
+
+def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled_too(make_drive, peer):
+    planner, around, server = make_drive(speed=0.5)
+    server.answers_after_s = 2.7
+    set_out(around)
+    around.wait_until_said(planner, 0, 'the path is not answered for 2 s')
+    assert peer.call('tb_planner/cancel', Trigger).success
+    peer.wait_until(lambda: server.ends, 'the path is ended')
+    assert server.ends == ['canceled']
+    assert not server.is_following
+
+
+def test_a_controller_that_falls_silent_is_told_to_stop_before_it_gets_the_path_again(make_drive, peer):
+    planner, around, server = make_drive(speed=0.1)
+    set_out(around)
+    peer.wait_until(lambda: server.at, 'the robot drives')
+    peer.spin(0.5)
+    server.talks = False
+    around.wait_until_said(planner, 0, 'the path is lost: no feedback for 5 s')
+    assert peer.call('tb_planner/cancel', Trigger).success
+    peer.wait_until(lambda: server.ends, 'the path is ended')
+    assert server.ends == ['canceled']
+    assert len(server.paths) == 1
