@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.algorithms import Algorithm
-from tb_planner.grid import BLOCKED, COST_STEPS, Cell, Change, Grid
+from tb_planner.grid import BLOCKED, COST_STEPS, Change, Grid
 from tb_planner.restart import Reason
 from tb_planner.sight import clear
 
@@ -94,13 +94,22 @@ class StandingRoute:
         if len(change.fallen) > MOST_FALLEN:
             return True
         w = algorithm.w_h / algorithm.w_g
-        for (first, end), cost in zip(self._legs(), self._costs, strict=True):
-            limit = cost * (1 - min_improvement) / w
-            for states, saved in ((change.fallen, 0.0), (change.opened, _PAST)):
-                there = [_h(grid, states, self.cells[i]) for i in (first, end)]
-                if len(states) and float((there[0] + there[1]).min()) - saved < limit - 1e-9:
-                    return True
-        return False
+        limits = [cost * (1 - min_improvement) / w for cost in self._costs]
+        return any(
+            self._least_way_past(grid, states, limits) < saved
+            for states, saved in ((change.fallen, 0.0), (change.opened, _PAST))
+            if len(states)
+        )
+
+    def _least_way_past(self, grid: Grid, states: NDArray[np.int32], limits: list[float]) -> float:
+        """By how much ways past these states are at least longer than the limit of their leg, the least of all legs."""
+        y, x = np.divmod(states, np.int32(grid.width))
+        before, least = _h(grid, x, y, self.cells[self.passed]), math.inf
+        for (_, end), limit in zip(self._legs(), limits, strict=True):
+            after = _h(grid, x, y, self.cells[end])
+            least = min(least, float((before + after).min()) - limit + 1e-9)
+            before = after
+        return least
 
 
 def _is_legal(grid: Grid, cells: NDArray[np.int32]) -> bool:
@@ -115,10 +124,9 @@ def _cost(grid: Grid, cells: NDArray[np.int32]) -> float:
     return float((np.hypot(np.diff(x), np.diff(y)) * (t[:-1] + t[1:]) / 2).sum())
 
 
-def _h(grid: Grid, states: NDArray[np.int32], cell: NDArray[np.int32] | Cell) -> NDArray[np.float64]:
-    """The least that ways between these states and a cell can cost."""
-    y, x = np.divmod(states, np.int32(grid.width))
-    dx, dy = np.abs(x - np.int32(cell[0])), np.abs(y - np.int32(cell[1]))
+def _h(grid: Grid, x: NDArray[np.int32], y: NDArray[np.int32], cell: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The least that ways between these places and a cell can cost."""
+    dx, dy = np.abs(x - cell[0]), np.abs(y - cell[1])
     if grid.neighbours == 4:
         return (dx + dy).astype(np.float64)
     return np.maximum(dx, dy) + (math.sqrt(2) - 1) * np.minimum(dx, dy)
