@@ -1,8 +1,10 @@
-"""What RViz can show of the search: which cells it has expanded, and where the robot is led to."""
+"""What RViz can show of the search: which cells it has expanded, where it started over, and where the robot is led."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
@@ -20,6 +22,14 @@ UNTOUCHED, EXPANDED, OPEN = -1, 50, 100
 _GREEN = ColorRGBA(r=0.1, g=0.7, b=0.2, a=0.9)
 _BLUE = ColorRGBA(r=0.1, g=0.4, b=0.9, a=0.9)
 _RED = ColorRGBA(r=0.9, g=0.2, b=0.1, a=0.9)
+_ORANGE = ColorRGBA(r=0.9, g=0.6, b=0.0, a=0.9)
+
+
+class RestartPlace(NamedTuple):
+    """Where the robot was when the search started over, and why it did."""
+
+    pose: Pose2
+    reasons: str
 
 
 def expansions_message(planner: TimeBoundedPlanner, geometry: Geometry, frame: str, stamp: Time) -> OccupancyGrid:
@@ -35,8 +45,10 @@ def expansions_message(planner: TimeBoundedPlanner, geometry: Geometry, frame: s
     return message
 
 
-def markers_message(navigator: Navigator, waypoint: Pose2 | None, frame: str, stamp: Time) -> MarkerArray:
-    """The goal, the waypoint, and the part of the plan that leads back along the way the robot came."""
+def markers_message(
+    navigator: Navigator, waypoint: Pose2 | None, restarts: Sequence[RestartPlace], frame: str, stamp: Time
+) -> MarkerArray:
+    """The goal, the waypoint, the part of the plan that leads back along the way the robot came, and the restarts."""
     way_back = navigator.plan_points()[: navigator.way_back + 1]
     world = Pose2(0.0, 0.0, 0.0) if len(way_back) > 1 else None
     markers = [
@@ -45,10 +57,25 @@ def markers_message(navigator: Navigator, waypoint: Pose2 | None, frame: str, st
         _marker('way_back', Marker.LINE_STRIP, world, _RED, (0.04, 0.0, 0.0)),
     ]
     markers[-1].points = [Point(x=float(x), y=float(y), z=0.0) for x, y in way_back]
+    markers += _restart_markers(restarts)
     for marker in markers:
         marker.header.frame_id = frame
         marker.header.stamp = stamp
     return MarkerArray(markers=markers)
+
+
+def _restart_markers(restarts: Sequence[RestartPlace]) -> list[Marker]:
+    """A dot for each, and the reason beside it."""
+    world = Pose2(0.0, 0.0, 0.0) if restarts else None
+    dots = _marker('restarts', Marker.SPHERE_LIST, world, _ORANGE, (0.15, 0.15, 0.15))
+    dots.points = [Point(x=place.pose.x_m, y=place.pose.y_m, z=0.0) for place in restarts]
+    markers = [dots]
+    for number, place in enumerate(restarts):
+        beside = Pose2(place.pose.x_m, place.pose.y_m + 0.2)
+        text = _marker('restart_reasons', Marker.TEXT_VIEW_FACING, beside, _ORANGE, (0.0, 0.0, 0.2))
+        text.id, text.text = number, place.reasons
+        markers.append(text)
+    return markers
 
 
 def _marker(name: str, kind: int, pose: Pose2 | None, colour: ColorRGBA, scale: tuple[float, float, float]) -> Marker:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
@@ -15,7 +17,7 @@ from visualization_msgs.msg import MarkerArray
 
 from tb_planner.navigator import NavigationStatus, Navigator, Pose2
 from tb_planner.ros.conversions import path_as_cdr, pose_message
-from tb_planner.ros.display import expansions_message, markers_message
+from tb_planner.ros.display import RestartPlace, expansions_message, markers_message
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -46,11 +48,13 @@ class Outputs:
     def diagnostics(self, message: DiagnosticArray) -> None:
         self._diagnostics.publish(message)
 
-    def display(self, navigator: Navigator, waypoint: Pose2 | None, frame: str) -> None:
+    def display(
+        self, navigator: Navigator, waypoint: Pose2 | None, restarts: Sequence[RestartPlace], frame: str
+    ) -> None:
         if self._expansions.get_subscription_count() and navigator.planner and navigator.geometry:
             self._expansions.publish(expansions_message(navigator.planner, navigator.geometry, frame, self.stamp()))
         if self._markers.get_subscription_count():
-            self._markers.publish(markers_message(navigator, waypoint, frame, self.stamp()))
+            self._markers.publish(markers_message(navigator, waypoint, restarts, frame, self.stamp()))
 
     def close(self) -> None:
         for publisher in (

@@ -255,7 +255,8 @@ class Session:
         self._safely(self._display)
 
     def _display(self) -> None:
-        self._outputs.display(self._ticker.navigator, self._ticker.waypoint, self._ticker.frame)
+        ticker = self._ticker
+        self._outputs.display(ticker.navigator, ticker.waypoint, ticker.restart_places, ticker.frame)
 
     def _safely(self, tell: Callable[[], None]) -> None:
         """What is only to be looked at must not keep the robot from its way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -16,6 +16,7 @@ from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.question import FoundPath
 from tb_planner.recording import Recorder
 from tb_planner.restart import Reason
+from tb_planner.ros.display import RestartPlace
 from tb_planner.ros.map_worker import MapWorker
 from tb_planner.ros.outputs import Outputs
 from tb_planner.ros.path_desk import PathDesk, Surroundings
@@ -26,6 +27,8 @@ from tb_planner.ros.problems import Problems
 from tb_planner.ros.search_budget import SearchBudget, Shares
 
 NO_PLAN = np.empty((0, 2))
+MOST_RESTARTS = 50
+"""Whose places are kept, to be shown."""
 
 
 class Ticker:
@@ -47,6 +50,8 @@ class Ticker:
         self.recorder: Recorder | None = None
         self.waypoint: Pose2 | None = None
         self.restarts: Counter[Reason] = Counter()
+        self.restart_places: deque[RestartPlace] = deque(maxlen=MOST_RESTARTS)
+        """The last ones."""
         self.expansions = 0
         """In the last tick."""
         self.map_to_waypoint_ms: float | None = None
@@ -133,6 +138,8 @@ class Ticker:
         tick = self.navigator.tick(update, pose, search, map_lost=self._map_is_lost())
         if self.recorder is not None:
             self._record(self.recorder, tick, update, pose)
+        if tick.restarts and pose is not None:
+            self.restart_places.append(RestartPlace(pose, ', '.join(tick.restarts)))
         if update is not None and tick.waypoint is not None and received_s is not None:
             self.map_to_waypoint_ms = (perf_counter() - received_s) * 1e3
         return tick
@@ -188,6 +195,7 @@ class Ticker:
         self._outputs.plan(NO_PLAN, self.frame, None)
         self.frame = frame
         self._update = None
+        self.restart_places.clear()
         self.navigator = Navigator(self._parameters.settings())
         for desk in self.desks:
             desk.forget()

@@ -117,10 +117,21 @@ def test_the_search_and_the_waypoint_are_shown_to_those_who_look(around):
     assert values[50, 20] == 50  # the robot's cell has been expanded
     assert pictures.last.info.resolution == pytest.approx(0.1)
     shown = {marker.ns: marker for marker in markers.last.markers}
-    assert shown.keys() == {'goal', 'waypoint', 'way_back'}
+    assert shown.keys() == {'goal', 'waypoint', 'way_back', 'restarts'}
     assert shown['goal'].pose.position.x == 8.0
     assert any(shown['waypoint'].pose.position == heard.pose.position for heard in around.waypoints)
     assert shown['way_back'].action == Marker.DELETE
+    assert shown['restarts'].action == Marker.DELETE
+
+
+def test_restarts_are_shown_where_they_were_with_their_reason(around):
+    markers = around.peer.hear('markers', MarkerArray, RELIABLE)
+    assert around.peer.call('tb_planner/reset_search', Trigger).success
+    around.peer.wait_until(lambda: markers and len(markers.last.markers) > 4, 'a restart is shown')
+    shown = {marker.ns: marker for marker in markers.last.markers}
+    here = around.pose.pose.position
+    assert [(point.x, point.y) for point in shown['restarts'].points] == [(here.x, here.y)]
+    assert shown['restart_reasons'].text == 'requested'
 
 
 # ------------------------------------------------------------------------------------------------------ goals
