@@ -19,6 +19,9 @@ from tb_planner.ros.poses import PoseSource
 from tb_planner.ros.problems import Problems
 from tb_planner.ros.search_budget import Shares
 
+EXPIRED_S = 1.0
+"""So long after its time a request is ended without a tick, which may have an older path for it."""
+
 _UNDER_WAY = (EnquiryStatus.SEARCHING, EnquiryStatus.WAITING_FOR_MAP)
 
 
@@ -115,7 +118,7 @@ class PathDesk:
     def expire(self) -> None:
         """What no tick has ended in time, since there is none: simulated time may stand still."""
         request = self._server.current()
-        if request is not None and self._is_late(request):
+        if request is not None and self._is_late(request, by_s=EXPIRED_S):
             self._end_late(request, 'there was no tick in time')
 
     # -------------------------------------------------------------------------------------------------- a request
@@ -182,8 +185,8 @@ class PathDesk:
                 self._show(path, around.frame, self._goals[-1].yaw)
 
     # -------------------------------------------------------------------------------------------------- no path
-    def _is_late(self, request: Request) -> bool:
-        return request.age_s > self._parameters.max_planning_time_s
+    def _is_late(self, request: Request, by_s: float = 0.0) -> bool:
+        return request.age_s > self._parameters.max_planning_time_s + by_s
 
     def _end_late(self, request: Request, why: str) -> None:
         limit_s = self._parameters.max_planning_time_s

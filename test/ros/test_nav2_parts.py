@@ -1,5 +1,6 @@
 """Parts of what serves Nav2, one by one: shares of a tick, messages of Jazzy and later, the poses of a path."""
 
+import logging
 import math
 import threading
 import time
@@ -26,6 +27,9 @@ from tb_planner.question import FoundPath
 from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.nav2_messages import PathMessage, directions, duration_of, goals_of, result_of
 from tb_planner.ros.path_check import invalid_points
+from tb_planner.ros.path_desk import PathDesk
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.problems import Problems
 from tb_planner.ros.search_budget import LEAST, SearchBudget, Shares
 
 
@@ -132,6 +136,31 @@ def test_what_was_to_be_done_is_done_before_the_thread_ends(somebody):
         thread.do(lambda i=i: thread.do(lambda: done.append(i)))
     thread.close()
     assert done == list(range(100))
+
+
+# ------------------------------------------------------------------------------------------------------ the desk
+class OneRequest:
+    """A server with a request of some age."""
+
+    def __init__(self, age_s):
+        self.request, self.ends = SimpleNamespace(age_s=age_s), []
+
+    def current(self):
+        return self.request
+
+    def finish(self, request, error, text):
+        self.ends.append(error)
+        return True
+
+
+def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
+    """Which may tell an older path: what looks after requests every second must not be before it."""
+    parameters = PlannerParameters(max_planning_time_s=2.0)
+    for age_s, ends in ((1.9, []), (2.1, []), (3.1, ['TIMEOUT'])):
+        server = OneRequest(age_s)
+        desk = PathDesk(server, parameters, Problems(logging.getLogger()), lambda *_: None)
+        desk.expire()
+        assert server.ends == ends
 
 
 # ------------------------------------------------------------------------------------------------------ messages
