@@ -527,6 +527,15 @@ def test_reasons_are_of_claims_that_there_are_and_are_shown(some, monkeypatch):
     failing = next(one.claim.id for one in made(some).judged if one.finding.verdict is Verdict.FAILS)
     monkeypatch.setitem(REASONS, failing, lambda results: f'<why> of {len(results.parts)}')
     assert '&lt;why&gt; of 3' in as_html(made(some))
+    other = next(
+        one.claim.id
+        for one in made(some).judged
+        if one.finding.verdict is Verdict.FAILS and one.claim.id not in (failing, *REASONS)
+    )
+    monkeypatch.setitem(REASONS, other, REASONS[failing])
+    for text in (as_html(made(some)), as_markdown(made(some))):
+        assert text.count('why') == 1, 'a reason of two claims is told once'
+        assert text.lower().count('note 1') == 3
     holding = next(one.claim.id for one in made(some).judged if one.finding.verdict is Verdict.HOLDS)
     monkeypatch.setitem(REASONS, holding, lambda results: 'why not')
     assert 'why not' not in as_html(made(some))
@@ -585,7 +594,7 @@ def test_the_newest_report_in_docs_says_what_its_cells_say():
     assert (folder / 'README.md').read_text() == summary
     page = (folder / 'report.html').read_text()
     for one in remade.judged:
-        assert claim_of(one, remade.reasons.get(one.claim.id, '')) in page
+        assert claim_of(one, remade) in page
     assert {path.name for path in folder.glob('*.svg')} == set(re.findall(r'!\[.*?\]\((.*?)\)', summary))
 
 

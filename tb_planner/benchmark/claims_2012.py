@@ -26,7 +26,7 @@ from tb_planner.benchmark.published import INTERVALS_MS, TABLES, excess_movement
 
 ABOUT = 0.1
 """Numbers of intervals that differ by at most this fraction are about the same."""
-SIMILAR = 0.03
+SIMILAR = 0.05
 """Numbers of movements that differ by at most this fraction are similar; the paper's own differ by 1.4 %."""
 EIGHTHS = tuple(round(k / 8) for k in EXPANSIONS)
 """What is left of these where a search takes eight times as many, as floating ties do on open maps."""
@@ -298,7 +298,7 @@ def _unknown(table: str, first: str, second: str) -> tuple[Claim, ...]:
             'similar movements',
             table,
             'These three make similar numbers of movements.',
-            'within 3 % of each other; the paper’s are within 1.4 %',
+            'within 5 % of each other (the limit is ours; the paper’s are within 1.4 %)',
             similar_movements(COMPLETE[table]),
         ),
         _claim(

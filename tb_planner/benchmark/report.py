@@ -74,6 +74,20 @@ class Report:
     """Experiment, and what its docstring says of its conditions."""
 
     @property
+    def notes(self) -> dict[str, int]:
+        """Reasons that serve several claims -> their numbers."""
+        told = Counter(self.reasons.values())
+        in_order = (self.reasons.get(one.claim.id, '') for one in self.judged)
+        return {
+            text: number for number, text in enumerate(dict.fromkeys(text for text in in_order if told[text] > 1), 1)
+        }
+
+    def notes_of(self, section: Section) -> list[tuple[int, str]]:
+        """Those that the section's claims refer to."""
+        texts = dict.fromkeys(self.reasons.get(one.claim.id, '') for one in section.claims)
+        return [(self.notes[text], text) for text in texts if text in self.notes]
+
+    @property
     def judged(self) -> list[Judged]:
         return [one for section in self.sections for one in section.claims]
 

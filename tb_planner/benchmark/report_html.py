@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from html import escape
 
 from tb_planner.benchmark.claims import Judged, Verdict
@@ -75,7 +74,7 @@ def as_html(report: Report) -> str:
         navigation(report),
         overview(report),
         *(failing(report, verdict) for verdict in (Verdict.FAILS, Verdict.ONLY_IF)),
-        *(claims_of(section) for section in with_reasons(report)),
+        *(claims_of(section, report) for section in report.sections if section.claims),
         *(section_of(section, report) for section in report.sections),
         what_was_run(report),
         left_out(report),
@@ -141,19 +140,19 @@ def failing(report: Report, verdict: Verdict) -> str:
 
 
 # ---------------------------------------------------------------------- claims
-def with_reasons(report: Report) -> Iterable[tuple[Section, dict[str, str]]]:
-    return ((section, report.reasons) for section in report.sections if section.claims)
-
-
-def claims_of(section_and_reasons: tuple[Section, dict[str, str]]) -> str:
-    section, reasons = section_and_reasons
-    items = '\n'.join(claim_of(one, reasons.get(one.claim.id, '')) for one in section.claims)
+def claims_of(section: Section, report: Report) -> str:
+    items = '\n'.join(claim_of(one, report) for one in section.claims)
     heading = f'<h2 id="claims-{section.name}">Claims: {escape(section.title)}</h2>'
-    return f'{heading}\n<ul class="claims">\n{items}\n</ul>'
+    notes = ''.join(
+        f'<p class="reason" id="note-{number}"><b>Note {number}.</b> {escape(text)}</p>'
+        for number, text in report.notes_of(section)
+    )
+    return f'{heading}\n<ul class="claims">\n{items}\n</ul>{notes}'
 
 
-def claim_of(one: Judged, reason: str) -> str:
+def claim_of(one: Judged, report: Report) -> str:
     claim, finding = one.claim, one.finding
+    reason = report.reasons.get(claim.id, '')
     parts = [f'<p>{escape(claim.text)} <small>{escape(claim.place)}</small></p>']
     if finding.condition:
         parts.append(f'<p class="condition">Holds {escape(finding.condition)}.</p>')
@@ -164,7 +163,9 @@ def claim_of(one: Judged, reason: str) -> str:
         parts.append(f'<p class="faint">{escape(sentence(claim.test))}</p>')
     if claim.note:
         parts.append(f'<p class="reason">{escape(claim.note)}</p>')
-    if reason:
+    if number := report.notes.get(reason):
+        parts.append(f'<p class="reason">Why: <a href="#note-{number}">note {number}</a>.</p>')
+    elif reason:
         parts.append(f'<p class="reason">{escape(reason)}</p>')
     if one.problems and finding.verdict is not Verdict.NOT_RUN:
         parts.append(f'<p class="faint">{escape(sentence("; ".join(filter(None, (one.problems, one.turning)))))}</p>')

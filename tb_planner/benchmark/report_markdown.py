@@ -22,7 +22,7 @@ def as_markdown(report: Report) -> str:
         '[report.html](report.html) has all tables, the test of each claim, and what else '
         'was decided; `cells.csv.gz` has the sums of all rows that this was made from.',
         overview(report),
-        *(claims_of(section, report.reasons) for section in report.sections if section.claims),
+        *(claims_of(section, report) for section in report.sections if section.claims),
         *(section_of(section, report) for section in report.sections),
         '## What was run',
         listed(report.provenance),
@@ -45,14 +45,18 @@ def overview(report: Report) -> str:
     return table_of(Table('', header, lines))
 
 
-def claims_of(section: Section, reasons: dict[str, str]) -> str:
-    lines = [claim_of(one, reasons.get(one.claim.id, '')) for one in section.claims]
+def claims_of(section: Section, report: Report) -> str:
+    lines = [claim_of(one, report) for one in section.claims]
+    notes = [f'\n**Note {number}.** {plain(text)}' for number, text in report.notes_of(section)]
     head = ['| | claim | where | measured |', '|---|---|---|---|']
-    return '\n'.join([f'## Claims: {plain(section.title)}', '', *head, *lines])
+    return '\n'.join([f'## Claims: {plain(section.title)}', '', *head, *lines, *notes])
 
 
-def claim_of(one: Judged, reason: str) -> str:
+def claim_of(one: Judged, report: Report) -> str:
     claim, finding = one.claim, one.finding
+    reason = report.reasons.get(claim.id, '')
+    if number := report.notes.get(reason):
+        reason = f'Why: note {number}.'
     verdict = f'{SIGNS[finding.verdict]} **{finding.verdict.value}**'
     measured = [plain(sentence(finding.figure))]
     if finding.condition:
