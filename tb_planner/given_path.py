@@ -62,6 +62,17 @@ class PathGiver:
             self.path = None
 
 
+def thinned(points_m: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """The same line with about so many points: of more, some are left out where it goes straight on. Where it turns
+    they stay, or it would cut corners."""
+    apart = -(-len(points_m) // most)
+    steps = np.diff(points_m, axis=0)
+    kept = np.ones(len(points_m), bool)
+    kept[1:-1] = ~np.isclose(steps[1:], steps[:-1]).all(axis=1)
+    kept[::apart] = True
+    return points_m[kept]
+
+
 def _two_at_least(points_m: NDArray[np.float64], pose: Pose2) -> NDArray[np.float64]:
     """Where the robot is in the goal's cell already, from where it is."""
     return points_m if len(points_m) > 1 else np.vstack(((pose.x_m, pose.y_m), points_m))

@@ -6,7 +6,7 @@ from trip import Trip, free_room, picture
 
 from tb_planner import tb_wa_star
 from tb_planner.geometry import Geometry
-from tb_planner.given_path import PathGiver
+from tb_planner.given_path import PathGiver, thinned
 from tb_planner.navigator import NavigationStatus, Pose2
 
 WALL_WITH_TWO_DOORS = """
@@ -175,3 +175,22 @@ def test_of_a_long_route_that_is_held_in_part_the_whole_path_stays():
     given.drive(50)
     assert given.trip.navigator.plan_reaches_goal
     assert given.paths[-1] is path
+
+
+def test_a_long_path_is_thinned_where_it_goes_straight_on_and_nowhere_else():
+    east, north, north_east = (0.05, 0.0), (0.0, 0.05), (0.05, 0.05)
+    steps = [east] * 400 + [north] * 3 + [east] * 400 + [north_east] * 301
+    points_m = np.vstack([(0.0, 0.0), np.cumsum(steps, axis=0)])
+    thin = thinned(points_m, 100)
+    assert len(thin) <= 110
+    corners = points_m[[0, 400, 403, 803, -1]]
+    assert all((thin == corner).all(axis=1).any() for corner in corners)
+    x = np.interp(np.arange(len(points_m)), np.searchsorted(points_m.sum(axis=1), thin.sum(axis=1)), thin[:, 0])
+    assert x == pytest.approx(points_m[:, 0])
+
+
+def test_a_path_that_is_not_long_or_only_turns_keeps_all_its_points():
+    stairs = np.cumsum([(0.05, 0.0), (0.0, 0.05)] * 100, axis=0)
+    assert (thinned(stairs, 10) == stairs).all()
+    line = np.column_stack((np.arange(50) * 0.05, np.zeros(50)))
+    assert (thinned(line, 50) == line).all()

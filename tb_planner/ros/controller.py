@@ -18,10 +18,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-import numpy as np
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
-from numpy.typing import NDArray
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.executors import SingleThreadedExecutor
@@ -30,7 +28,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from tb_planner.given_path import GivenPath, PathGiver
+from tb_planner.given_path import GivenPath, PathGiver, thinned
 from tb_planner.navigator import Navigator, Pose2, Tick
 from tb_planner.ros.conversions import headings
 from tb_planner.ros.nav2_messages import path_message
@@ -53,7 +51,7 @@ PARTING_S = 1.0
 SPINS = 2
 """Looks for answers in a tick."""
 MOST_POSES = 1000
-"""Of longer paths every second, third … pose is left out: each takes 15 microseconds of a tick."""
+"""Of longer paths poses are left out where they go straight on: each takes 15 microseconds of a tick."""
 ERRORS = (
     'UNKNOWN',
     'INVALID_CONTROLLER',
@@ -183,8 +181,10 @@ class Controller:
 
     def _send(self, path: GivenPath, frame: str, now_s: float) -> None:
         self._sent = sent = _Sent(path, now_s)
+        points_m = thinned(path.points_m, MOST_POSES)
+        yaws = headings(points_m, path.goal.yaw).tolist()
         goal = self._action.Goal(
-            path=path_message(*_thinned(path), frame, self._ros_clock.now().to_msg()),
+            path=path_message(points_m, yaws, frame, self._ros_clock.now().to_msg()),
             controller_id=self._parameters.controller_id,
             goal_checker_id=self._parameters.goal_checker_id,
             progress_checker_id=self._parameters.progress_checker_id,
@@ -282,10 +282,3 @@ class Controller:
         self._in_a_row += 1
         self.failures += 1
         self._problems.warn('controller', f'the path is {why}; it is sent again in {pause_s:g} s')
-
-
-def _thinned(path: GivenPath) -> tuple[NDArray[np.float64], list[float]]:
-    """Points and directions; the last one is where it was."""
-    step = -(-len(path.points_m) // MOST_POSES)
-    points_m = path.points_m[::-step][::-1]
-    return points_m, headings(points_m, path.goal.yaw).tolist()
