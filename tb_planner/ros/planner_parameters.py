@@ -182,6 +182,8 @@ class PlannerParameters:
         for name in ('compute_path_to_pose_action', 'compute_path_through_poses_action', 'follow_path_action'):
             if reason := _no_topic_name(getattr(self, name)):
                 yield f'{name} is {getattr(self, name)!r}; it is the name of an action: {reason}'
+        if self.compute_path_to_pose_action == self.compute_path_through_poses_action:
+            yield f'both actions are named {self.compute_path_to_pose_action!r}; each needs a name of its own'
 
     @property
     def period_s(self) -> float:

@@ -210,6 +210,10 @@ def test_types_of_fields_are_those_of_their_defaults():
         ({'robot_radius_m': 0.6}, 'inflation_radius_m is 0.55; it is at least robot_radius_m, 0.6'),
         ({'search_time_s': 0.2}, 'search_time_s is 0.2; a tick at 20.0 Hz has 0.05 s'),
         ({'global_frame': ''}, "global_frame is ''"),
+        (
+            {'compute_path_through_poses_action': 'compute_path_to_pose'},
+            "both actions are named 'compute_path_to_pose'",
+        ),
         ({'robot_base_frame': '/base_link'}, "robot_base_frame is '/base_link'"),
         ({'restart': 'lazy_as_printed'}, "restart is 'lazy_as_printed'"),
     ],
