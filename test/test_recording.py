@@ -1,8 +1,10 @@
 """What a record shows, tick by tick, is what planner and navigator had to show of themselves then."""
 
+import json
 import math
 import threading
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,6 +35,7 @@ from tb_planner.recording.format import (
     OBSTACLE,
     UNKNOWN,
     BadRecord,
+    Column,
     as_runs,
     as_varints,
     chunks,
@@ -42,6 +45,7 @@ from tb_planner.recording.format import (
     pack,
 )
 from tb_planner.recording.frame import Frame
+from tb_planner.recording.writer import RecordWriter
 from tb_planner.restart import Reason
 
 
@@ -396,6 +400,69 @@ def test_what_is_not_a_record_is_refused(tmp_path):
     path.write_bytes(data)
     with pytest.raises(BadRecord, match='at byte 12'):
         read_record(path)
+
+
+def chunk_of(head, data=b''):
+    """A chunk with any head at all."""
+    text = json.dumps(head).encode()
+    body = zlib.compress(len(text).to_bytes(4, 'little') + text + data)
+    return len(body).to_bytes(4, 'little') + body
+
+
+TICKS = {'kind': 'ticks', 'first': 0, 'count': 1, 'events': []}
+
+
+@pytest.mark.parametrize(
+    'bad',
+    [
+        chunk_of([1]),
+        chunk_of({'kind': 'ticks', 'columns': 5}),
+        chunk_of({**TICKS, 'columns': [['flags', 'varint', 2]]}, b'\xff\xff'),
+        chunk_of({**TICKS, 'columns': [['flags', 'varint', -2]]}, b'\1\1'),
+        chunk_of({'columns': []}),
+        chunk_of({'kind': 'ticks', 'columns': []}),
+        chunk_of({**TICKS, 'count': 'x', 'columns': []}),
+        chunk_of({**TICKS, 'events': 4, 'columns': []}),
+        chunk_of({**TICKS, 'columns': []}),
+    ],
+)
+def test_a_record_made_by_somebody_else_is_refused(tmp_path, bad):
+    """Each chunk stands before a good one: the last may be torn."""
+    path = tmp_path / 'no.tbrun'
+    good = written(tmp_path).read_bytes()[len(MAGIC) :]
+    head_end = 4 + int.from_bytes(good[:4], 'little')
+    path.write_bytes(MAGIC + good[:head_end] + bad + good[head_end:])
+    with pytest.raises(BadRecord, match=r'no\.tbrun cannot be shown'):
+        read_record(path)
+
+
+def test_too_few_entries_for_the_ticks_are_told(tmp_path):
+    path = tmp_path / 'no.tbrun'
+    data = written(tmp_path).read_bytes()
+    first = next(chunk for chunk in chunks(data) if chunk.head['kind'] == 'ticks')
+    columns = [Column(name, 'u1', bytes(len(values))) for name, values in first.columns.items()]
+    path.write_bytes(MAGIC + pack({'kind': 'head'}) + pack({**TICKS, 'count': 10**6}, columns))
+    with pytest.raises(BadRecord, match=r'time_us has \d+ entries; there are 1000000 ticks'):
+        read_record(path)
+
+
+def test_a_chunk_that_unpacks_to_more_than_there_can_be_is_not_unpacked(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    monkeypatch.setattr('tb_planner.recording.format.LARGEST_CHUNK', 2000)
+    with pytest.raises(BadRecord, match='more than 2000 bytes'):
+        read_record(path)
+
+
+def test_a_full_disk_is_told_of_and_closing_does_not_fail(tmp_path):
+    """What the file has not taken is in its buffer still, and closing it tries again."""
+    written_by = RecordWriter('/dev/null', About(), chunk_s=1000)
+    written_by._file.close()
+    written_by._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
+    written_by.put(Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0), 500)
+    written_by.close()
+    assert 'No space left' in written_by.error
+    with pytest.raises(OSError, match='No space left'):
+        Recorder('/dev/full', About())
 
 
 def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):

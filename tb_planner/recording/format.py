@@ -48,7 +48,8 @@ MAGIC = b'TBRUN\r\n\x01'
 VERSION = 1
 LEVEL = 1
 """Of zlib. Higher ones make files a tenth smaller and take three times as long."""
-LARGEST_CHUNK = 2**31
+LARGEST_CHUNK = 2**30
+"""Bytes of a body, as large as a map of 32,000² cells."""
 
 NEW_SEARCH, NEW_ROUTE, HAS_POSE, HAS_WAYPOINT = 1, 2, 4, 8
 """In flags."""
@@ -59,6 +60,8 @@ LEVELS = 32
 """Classes between a cost and twice that cost."""
 
 _LENGTH = struct.Struct('<I')
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""Errors that a head which is not as it should be may lead to."""
 
 
 class BadRecord(ValueError):
@@ -151,7 +154,10 @@ def pack(head: dict[str, Any], columns: Sequence[Column] = ()) -> bytes:
 
 def unpack(body: bytes) -> Chunk:
     """What is behind a chunk's length."""
-    plain = zlib.decompress(body)
+    inflater = zlib.decompressobj()
+    plain = inflater.decompress(body, LARGEST_CHUNK)
+    if not inflater.eof:
+        raise BadRecord(f'it is torn, or of more than {LARGEST_CHUNK} bytes')
     (length,) = _LENGTH.unpack_from(plain)
     at = _LENGTH.size + length
     head = json.loads(plain[_LENGTH.size : at])
@@ -183,7 +189,7 @@ def chunks(data: bytes) -> Iterator[Chunk]:
             return
         try:
             chunk = unpack(data[at : at + length])
-        except (zlib.error, struct.error, ValueError, KeyError) as error:
+        except (zlib.error, struct.error, *MALFORMED) as error:
             if at + length == len(data):
                 return
             raise BadRecord(f'its chunk at byte {at} cannot be read: {error}') from error

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.recording.format import (
+    MALFORMED,
     NEW_ROUTE,
     NEW_SEARCH,
     UNKNOWN_BLOCKED,
@@ -22,6 +23,7 @@ from tb_planner.recording.format import (
 )
 
 _SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'route_bytes'}
+_PER_TICK = ('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size', 'x', 'y', 'yaw')
 
 
 class Record:
@@ -38,6 +40,9 @@ class Record:
         self.columns: dict[str, NDArray[Any]] = {
             name: np.concatenate([part.columns[name] for part in ticks]) for name in names
         }
+        for name in (*_PER_TICK, *_SHARES.values()) if ticks else ():
+            if len(self.columns[name]) != self.ticks:
+                raise BadRecord(f'{name} has {len(self.columns[name])} entries; there are {self.ticks} ticks')
         self._ends = {name: np.cumsum(self.columns[size]) for name, size in _SHARES.items() if ticks}
 
     @property
@@ -58,6 +63,8 @@ def read_record(path: str | os.PathLike[str]) -> Record:
         return Record(list(chunks(Path(path).read_bytes())))
     except BadRecord as error:
         raise BadRecord(f'{path} cannot be shown: {error}') from error
+    except MALFORMED as error:
+        raise BadRecord(f'{path} cannot be shown: its chunks do not fit together: {error!r}') from error
 
 
 class Replay:

@@ -41,7 +41,11 @@ class RecordWriter:
         self._waiting = self._lost = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._write(pack({'kind': 'head', 'version': VERSION, **asdict(about)}))
+        try:
+            self._write(pack({'kind': 'head', 'version': VERSION, **asdict(about)}))
+        except OSError:
+            self._close_file()
+            raise
         self._thread = threading.Thread(target=self._run, name='record_writer', daemon=True)
         self._thread.start()
 
@@ -65,8 +69,16 @@ class RecordWriter:
         self._thread.join(STOP_S)
         if self._thread.is_alive():
             self.error = f'the last frames are not written after {STOP_S:g} s'
-        elif self._file is not None:
+        else:
+            self._close_file()
+
+    def _close_file(self) -> None:
+        if self._file is None:
+            return
+        try:
             self._file.close()
+        except OSError as error:  # what a full disk has not taken is tried once more
+            self.error = self.error or str(error)
 
     def _run(self) -> None:
         try:
