@@ -287,6 +287,20 @@ def test_a_record_that_is_begun_anew_is_seen_anew(browser, server, drive, tmp_pa
     page.close()
 
 
+def test_when_the_server_has_gone_the_page_stays_where_somebody_looks(browser, drive, tmp_path):
+    with closing(LiveServer(tmp_path / 'run.tbrun', title='A drive')) as server:
+        drive.go(20)
+        page = browser.open(server.url, offline=False)
+        page.wait_for(FOLLOWS.format(20))
+        page.press('Home')
+        page.wait_for('tbPlanner.isSettled && tbPlanner.target === 0')
+        page.run('window.firstSocket = tbPlanner.socket')
+    page.wait_for('tbPlanner.socket !== firstSocket')
+    assert page.run('tbPlanner.target') == 0
+    page.wait_for('document.getElementById("live").textContent === "Not connected"')
+    page.close()
+
+
 def test_a_click_gives_a_goal_and_a_drag_draws(browser, server, drive, heard):
     drive.go(4)
     page = browser.open(server.url, offline=False)

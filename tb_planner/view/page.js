@@ -31,6 +31,14 @@ class Page {
 
   // The same chunks from a server, one a message. A server that was gone, or a record that was begun anew, is seen anew.
   stream(path) {
+    $('live').hidden = false;
+    $('message').textContent = 'Nothing has been recorded yet.';
+    this.setLive(true);
+    this.connect(path);
+  }
+
+  // Again and again: whoever looks at what came before the server went stays where they are.
+  connect(path) {
     const url = new URL(path, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url);
@@ -38,6 +46,7 @@ class Page {
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
       if (this.record.head.kind) location.reload();
+      $('live').textContent = 'Live';
     };
     socket.onmessage = ({ data }) => {
       if (typeof data === 'string') this.controls.setTools(JSON.parse(data).input);
@@ -46,12 +55,9 @@ class Page {
     socket.onclose = () => {
       this.controls.setTools(false);
       $('live').textContent = 'Not connected';
-      setTimeout(() => this.stream(path), 1000);
+      setTimeout(() => this.connect(path), 1000);
     };
     this.socket = socket;
-    $('live').hidden = false;
-    if (!this.record.ticks) $('message').textContent = 'Nothing has been recorded yet.';
-    this.setLive(true);
   }
 
   tell(message) {
@@ -129,7 +135,6 @@ class Page {
 
   setLive(isLive) {
     this.isLive = isLive;
-    $('live').textContent = 'Live';
     $('live').setAttribute('aria-pressed', String(isLive));
     if (isLive) this.goTo(this.record.ticks - 1);
   }
