@@ -9,6 +9,7 @@ from typing import Any
 from tb_planner.bags import Bag, open_bag
 from tb_planner.bags.options import add_topic_options, topics_of
 from tb_planner.recording import About, Recorder
+from tb_planner.recording.format import MAGIC
 from tb_planner.replay import Told, replay
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.tuning.parameter_file import candidate_of, read_parameters
@@ -64,9 +65,22 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
         return None
     if not path.parent.is_dir():
         raise ValueError(f'-o {path}: there is no folder {path.parent}')
+    if path.exists() and not is_record(path):
+        raise ValueError(f'-o {path}: it is there already, and is no record of a run; give another name')
     budget_s = parameters.period_s if parameters.expansions_per_tick else parameters.search_time_s
     about = About(title, str(candidate_of(parameters)), parameters.period_s, budget_s)
-    return Recorder(path, about, real_time=False)
+    try:
+        return Recorder(path, about, real_time=False)
+    except OSError as error:
+        raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
+
+
+def is_record(path: Path) -> bool:
+    """Or the beginning of one, or an empty file: what may be written over, as a bag may not."""
+    if not path.is_file():
+        return False
+    with path.open('rb') as file:
+        return MAGIC.startswith(file.read(len(MAGIC)))
 
 
 def topics_in_words(bag: Bag) -> str:

@@ -313,6 +313,15 @@ class TestBadBags:
         assert "'map' to 'base_link'" in message
         assert 'odom to base_link' in message
 
+    def test_are_never_written_over(self, live, tmp_path, capsys):
+        folder = files.write(tmp_path / 'bag', live.messages(), 'sqlite3')
+        file = next(folder.glob('*.db3'))
+        data = file.read_bytes()
+        for output, told in ((file, 'is no record'), (folder, 'is no record'), (tmp_path / 'no' / 'run', 'no folder')):
+            assert main(['replay', str(folder), '-o', str(output)]) == 2
+            assert told in capsys.readouterr().err
+        assert file.read_bytes() == data
+
     def test_end_the_command_with_a_line(self, tmp_path, capsys):
         assert main(['replay', str(tmp_path / 'nothing')]) == 2
         assert capsys.readouterr().err.count('\n') == 1

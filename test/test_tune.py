@@ -431,6 +431,8 @@ class TestParameterFile:
             ('tb_planner: {ros__parameters: {weight: 0.5}}', 'weight is 0.5; it is 1 to 100'),
             ('tb_planner: {ros__parameters: {weight: heavy}}', "weight is 'heavy'; it is a number"),
             ('controller_server: {ros__parameters: {weight: 2.0}}', 'it has controller_server'),
+            ('tb_planner: {ros__parameters: {zzzz: 2.0}}', 'no parameter zzzz'),
+            ('tb_planner: {ros__parameters: {5: 2.0}}', 'no parameter 5'),
             ('tb_planner: {weight: 2.0}', 'no ros__parameters'),
             ('', 'it has nothing'),
             ('a: [', 'not YAML'),
@@ -484,6 +486,17 @@ class TestComparison:
         assert 'two.yaml needs' in printed
         assert not (tmp_path / 'tuned.yaml').exists()
 
+    def test_of_files_in_several_folders_leaves_none_out(self, tmp_path, capsys):
+        files = [tmp_path / name for name in ('one/planner.yaml', 'two/planner.yaml', 'tuned.yaml')]
+        for file, weight in zip(files, (1.2, 4.0, 2.0), strict=True):
+            file.parent.mkdir(exist_ok=True)
+            parameters = dataclasses.replace(PlannerParameters(), weight=weight, expansions_per_tick=50)
+            file.write_text(parameter_file(parameters, '', {}))
+        assert main([*tune(tmp_path), '--compare', *map(str, files)]) == 0
+        printed = capsys.readouterr().out
+        for file, weight in zip(files, ('1.2', '4', '2'), strict=True):
+            assert f'{file}: tb_wa_star({weight}), k = 50' in printed
+
 
 def tune(folder):
     """A command for a small map."""
@@ -517,6 +530,8 @@ class TestCommand:
         [
             (['--cpu', '3'], '--cpu is 3'),
             (['--tick-hz', '-1'], '--tick-hz is -1'),
+            (['--tick-hz', '0'], '--tick-hz is 0'),
+            (['--png', 'no/such/folder/plot.png'], '--png no/such/folder/plot.png: there is no folder'),
             (['--problems', '0'], '--problems is 0'),
             (['--time-limit', '0'], '--time-limit is 0 s'),
             (['-o', 'no/such/folder/planner.yaml'], 'no folder'),

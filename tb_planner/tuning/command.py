@@ -17,6 +17,7 @@ from tb_planner.tuning.comparison import Rival, compare, comparison_text, k_of
 from tb_planner.tuning.ground import Ground, Problem, draw_problems
 from tb_planner.tuning.parameter_file import (
     candidate_of,
+    check_folder,
     check_may_write,
     parameter_file,
     read_parameters,
@@ -90,6 +91,7 @@ def tune(options: argparse.Namespace) -> int:
     png = options.png or options.output.with_suffix('.png')
     check_may_write(options.output)
     if options.png is not None:
+        check_folder('--png', png)
         picture.check_matplotlib()
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     plan = make_plan(options, parameters)
@@ -105,7 +107,7 @@ def tune(options: argparse.Namespace) -> int:
 
 
 def make_plan(options: argparse.Namespace, parameters: PlannerParameters) -> Plan:
-    budget = Budget(options.tick_hz or parameters.tick_frequency, options.cpu)
+    budget = Budget(parameters.tick_frequency if options.tick_hz is None else options.tick_hz, options.cpu)
     seen, unseen = read_problems(options, parameters)
     return Plan(
         seen=seen,
@@ -143,7 +145,7 @@ def ground_of(map_: Map, parameters: PlannerParameters) -> Ground:
 
 def write(study: Study, parameters: PlannerParameters, path: Path) -> None:
     tuned = with_candidate(parameters, study.recommended, study.k, study.plan.budget.tick_hz)
-    path.write_text(parameter_file(tuned, head(study), reasons(study)))
+    path.write_text(parameter_file(tuned, head(study), reasons(study)), encoding='utf-8')
     print(f'\n{path}: ros2 launch tb_planner planner.launch.py params_file:={path}')
 
 
@@ -160,7 +162,8 @@ def draw(study: Study, path: Path, *, asked_for: bool) -> None:
 
 def compare_files(options: argparse.Namespace) -> int:
     """The map is seen by the first one's rules."""
-    files = {path.name if len({p.name for p in options.compare}) > 1 else str(path): path for path in options.compare}
+    names = {path.name for path in options.compare}
+    files = {path.name if len(names) == len(options.compare) else str(path): path for path in options.compare}
     parameters = {name: read_parameters(path) for name, path in files.items()}
     first = next(iter(parameters.values()))
     problems, _ = read_problems(options, first)

@@ -25,8 +25,8 @@ def read_parameters(path: Path) -> PlannerParameters:
     every = specs(PlannerParameters)
     strangers = [name for name in values if name not in every and name != 'use_sim_time']
     for name in strangers:
-        near = difflib.get_close_matches(name, every, n=1)
-        raise ValueError(f'{path}: the planner has no parameter {name}' + f'; did you mean {near[0]}?' * bool(near))
+        near = ''.join(difflib.get_close_matches(str(name), every, n=1))
+        raise ValueError(f'{path}: the planner has no parameter {name}' + f'; did you mean {near}?' * bool(near))
     reasons = list(refusals(PlannerParameters, values))
     if reasons:
         raise ValueError(f'{path}: {"; ".join(reasons)}')
@@ -55,10 +55,14 @@ def parameter_file(parameters: PlannerParameters, heading: str, reasons: Mapping
     return as_yaml(PlannerParameters, NODE, f'{HEADING}\n{heading}', parameters, reasons)
 
 
+def check_folder(option: str, path: Path) -> None:
+    if not path.parent.is_dir():
+        raise ValueError(f'{option} {path}: there is no folder {path.parent}')
+
+
 def check_may_write(path: Path) -> None:
     """Before the work, not after it."""
-    if not path.parent.is_dir():
-        raise ValueError(f'-o {path}: there is no folder {path.parent}')
+    check_folder('-o', path)
     if path.exists() and (not path.is_file() or not path.read_text(errors='replace').startswith(f'# {HEADING}')):
         raise ValueError(f'-o {path}: it is there already, and was not written by the tuner; give another name')
 
