@@ -167,7 +167,7 @@ def test_pages_are_heard_and_nonsense_is_not(server, heard):
     _, _, connection = knock(server, **own_origin(server))
     with closing(connection):
         receive(connection)
-        for data in (b'no JSON', b'[1]', b'\xff\xfe', b'{"goal": [1.0, 2.0]}'):
+        for data in (b'no JSON', b'[1]', b'[' * 50_000, b'\xff\xfe', b'{"goal": [1.0, 2.0]}'):
             send(connection, 1, data)
         send(connection, 9, b'ping')
         while (frame := receive(connection))[0] == 2:

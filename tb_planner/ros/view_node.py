@@ -6,7 +6,6 @@ there: a page must not drive a real robot.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from tb_planner.view.server import HOST, LiveServer
 
 _STROKES = QoSProfile(depth=200)
 _NEWEST = QoSProfile(depth=1)
+FARTHEST_M = 1e9
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class ViewNode(Node):
 
 
 def _is_place(place: object) -> bool:
-    """Two finite numbers."""
+    """Two numbers that may be metres."""
     if not isinstance(place, list) or len(place) != 2:
         return False
-    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in place)
+    return all(isinstance(value, (int, float)) and abs(value) <= FARTHEST_M for value in place)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from importlib.resources import files
 
 SCRIPTS = (
@@ -40,10 +41,7 @@ def _assemble(title: str, record: str, *, stream: str, connect: str) -> str:
         'stream': html.escape(stream),
         'record': record,
     }
-    page = _read('page.html')
-    for name, text in parts.items():
-        page = page.replace(f'{{{{{name}}}}}', text)
-    return page
+    return re.sub(r'\{\{(\w+)\}\}', lambda place: parts[place[1]], _read('page.html'))
 
 
 def _read(name: str) -> str:

@@ -270,7 +270,7 @@ class WebSocket:
             return
         try:
             message = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if isinstance(message, dict):
             self._live.hear(message)

@@ -7,6 +7,7 @@ from scenes import DRIVE_LIMIT_S, World, place_of
 from surroundings import RESOLUTION_M
 
 from tb_planner.ros.processes import ros_arguments
+from tb_planner.ros.view_node import _is_place
 
 HALL = World("""
     ##############
@@ -111,6 +112,12 @@ def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, browser,
     assert view.page.run('tbPlanner.record.goals.filter(event => event.goal).length') == 0
     assert view.page.complaints() == []
     view.page.close()
+
+
+@pytest.mark.parametrize('place', [[10**400, 0], [float('nan'), 0.0], [1.0], ['1', '2'], {'x': 1}, None])
+def test_what_is_no_place_is_told_from_what_is(place):
+    assert not _is_place(place)
+    assert _is_place([3, -4.5])
 
 
 def test_it_says_what_it_needs(nodes, peer):
