@@ -178,6 +178,24 @@ class TestRecommendation:
         assert 'kept: tb_gbfs was the best' in reasons(found)['algorithm']
         assert found.check.ours.problems == len(plan.unseen)
 
+    def test_that_was_luck_stays_so_when_there_is_no_time_to_try_it_with_shorter_ticks(self, told, problems):
+        plan = make_plan(problems)
+        lucky = Candidate('tb_gbfs')
+        seen = {id(problem) for problem in plan.seen}
+        tried = []
+
+        def trial_of(candidate, problem, k):
+            if id(problem) not in seen:
+                tried.append(problem)
+            more = (candidate == lucky) * (-800 if id(problem) in seen else 400)
+            return outcome(length(problem) + more, tick_s=3 * EXPANSION_S * k, expansions=k)
+
+        told(trial_of)
+        found = carry_out_study(plan, clock=lambda: 2000.0 if len(tried) >= 2 * len(plan.unseen) else 0.0)
+        assert found.recommended == DEFAULT
+        assert found.check.ours.problems == len(plan.unseen)
+        assert found.k < 3400
+
     def test_keeps_its_ticks_within_the_budget(self, told, problems):
         """Ticks turn out three times as long as measured before: so many expansions fewer."""
         told(lambda candidate, problem, k: outcome(length(problem), tick_s=3 * EXPANSION_S * k, expansions=k))
@@ -474,6 +492,14 @@ class TestComparison:
         assert len(slow) == len(fast) == 6
         assert all(b.intervals <= a.intervals for a, b in zip(slow, fast, strict=True))
         assert 'which may be chance' not in comparison_text(comparison)
+
+    def test_ends_when_the_time_is_over(self, problems):
+        clock = itertools.count(0.0, 10.0).__next__
+        rivals = [Rival(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
+        comparison = compare(rivals, problems, 'static', time_limit_s=100.0, clock=clock)
+        had = {len(outcomes) for outcomes in comparison.outcomes.values()}
+        assert had == {5}
+        assert len(problems) > 5
 
     def test_by_command(self, tmp_path, capsys):
         for name, weight in (('one.yaml', 1.2), ('two.yaml', 4.0)):

@@ -78,7 +78,11 @@ def add_trial_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument('--seed', metavar='N', type=int, default=0, help='of the problems, default: 0')
     group.add_argument(
-        '--time-limit', metavar='S', type=float, default=120.0, help='seconds of work at most, default: 120'
+        '--time-limit',
+        metavar='S',
+        type=float,
+        default=120.0,
+        help='seconds after which no problem is begun, default: 120',
     )
 
 
@@ -186,7 +190,7 @@ def compare_files(options: argparse.Namespace) -> int:
     ]
     progress = ProgressLine()
     try:
-        comparison = compare(rivals, problems, options.world, progress)
+        comparison = compare(rivals, problems, options.world, progress, options.time_limit)
     finally:
         progress.close()
     print(comparison_text(comparison))

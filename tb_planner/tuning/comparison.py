@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +13,7 @@ from tb_planner.tuning.candidates import Candidate
 from tb_planner.tuning.figures import difference, figures_of
 from tb_planner.tuning.ground import Problem
 from tb_planner.tuning.report import COLUMNS, figures_columns, table
-from tb_planner.tuning.study import Progress, silent
+from tb_planner.tuning.study import Progress, silent, while_time_lasts
 from tb_planner.tuning.trial import Conditions, Outcome, carry_out
 
 
@@ -39,12 +41,17 @@ def k_of(expansions_per_tick: int, search_time_s: float, expansion_s: float) -> 
 
 
 def compare(
-    rivals: Sequence[Rival], problems: Sequence[Problem], world: str, progress: Progress = silent
+    rivals: Sequence[Rival],
+    problems: Sequence[Problem],
+    world: str,
+    progress: Progress = silent,
+    time_limit_s: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Comparison:
-    """All of them get the same problems; Ctrl-C ends it with those that all have had."""
+    """All of them get the same problems; Ctrl-C, or the time limit, ends it with those that all have had."""
     comparison = Comparison(rivals, {rival.name: [] for rival in rivals})
     try:
-        for number, problem in enumerate(problems):
+        for number, problem in enumerate(while_time_lasts(problems, clock() + time_limit_s, clock)):
             results = [
                 carry_out(problem, rival.candidate, rival.k, Conditions(world, rival.min_improvement))
                 for rival in rivals

@@ -116,7 +116,7 @@ def carry_out_study(plan: Plan, progress: Progress = silent, clock: Callable[[],
     race = Race(candidates(plan.conditions.world), plan.default, k, plan.conditions)
     study = Study(plan, expansion_s, k, race)
     try:
-        for problem in _while_time_lasts(plan.seen, end_s - (1 - RACE_SHARE) * plan.time_limit_s, clock):
+        for problem in while_time_lasts(plan.seen, end_s - (1 - RACE_SHARE) * plan.time_limit_s, clock):
             race.run(problem)
             progress(RACE_SHARE * race.rounds / len(plan.seen), f'{len(race.running)} candidates left')
         _try_on_unseen(study, end_s, progress, clock)
@@ -128,7 +128,7 @@ def carry_out_study(plan: Plan, progress: Progress = silent, clock: Callable[[],
     return study
 
 
-def _while_time_lasts(problems: Sequence[Problem], end_s: float, clock: Callable[[], float]) -> Iterator[Problem]:
+def while_time_lasts(problems: Sequence[Problem], end_s: float, clock: Callable[[], float]) -> Iterator[Problem]:
     """One at least; then another one while it seems to fit."""
     longest_s = 0.0
     for number, problem in enumerate(problems):
@@ -141,17 +141,19 @@ def _while_time_lasts(problems: Sequence[Problem], end_s: float, clock: Callable
 
 
 def _try_on_unseen(study: Study, end_s: float, progress: Progress, clock: Callable[[], float]) -> None:
-    """With fewer expansions if the ticks turn out too long."""
+    """With fewer expansions if the ticks turn out too long; what was seen before counts until as much is seen again."""
     plan, chosen = study.plan, study.chosen
     text = f'trying {chosen} on problems not seen before'
     for _ in range(2):
         ours, default = [], []
-        for problem in _while_time_lasts(plan.unseen, end_s, clock):
+        before = 0 if study.check is None else study.check.ours.problems
+        for problem in while_time_lasts(plan.unseen, end_s, clock):
             ours.append(carry_out(problem, chosen, study.k, plan.conditions))
             default.append(carry_out(problem, plan.default, study.k, plan.conditions))
-            study.check = Check(study.k, figures_of(ours), figures_of(default), difference(ours, default))
+            if len(ours) >= before:
+                study.check = Check(study.k, figures_of(ours), figures_of(default), difference(ours, default))
             progress(RACE_SHARE + 0.3 * len(ours) / len(plan.unseen), text)
-        if study.check is None or study.check.ours.tick_p99_s <= plan.budget.tick_s:
+        if study.check is None or study.check.k != study.k or study.check.ours.tick_p99_s <= plan.budget.tick_s:
             return
         study.k = fitting_k(0.9 * study.k * plan.budget.tick_s / study.check.ours.tick_p99_s, 1.0)
 
@@ -166,7 +168,7 @@ def _try_less(study: Study, end_s: float, progress: Progress, clock: Callable[[]
         progress(1 - 0.1 / by, f'trying k = {k:,}')
         pairs = [
             [carry_out(problem, candidate, k, plan.conditions) for candidate in (study.recommended, plan.default)]
-            for problem in _while_time_lasts(problems, end_s, clock)
+            for problem in while_time_lasts(problems, end_s, clock)
         ]
         if len(pairs) < len(problems):
             return
