@@ -54,7 +54,7 @@ def fleet(context):
     goals = places('goals', GOAL, 'random_goal', given, count)
     seed = whole_number('seed', given)
     return [
-        robot({'namespace': f'robot{i + 1}', 'seed': str(seed + i), **start, **goal})
+        robot({'namespace': f'robot{i + 1}', 'seed': str(seed + i), **start, **goal, **shown(given, i)})
         for i, (start, goal) in enumerate(zip(starts, goals))
     ]
 
@@ -63,6 +63,16 @@ def robot(arguments):
     """In a group, else its arguments would go on to the next robot. Each has a time of its own, too."""
     demo = IncludeLaunchDescription(PythonLaunchDescriptionSource(DEMO), launch_arguments=arguments.items())
     return GroupAction([SetRemap('/clock', 'clock'), demo])
+
+
+def shown(given, i):
+    """Each robot has a record and a page of its own."""
+    port = whole_number('view_port', given)
+    record = Path(given['record'])
+    return {
+        'view_port': str(port + i if port else 0),
+        'record': str(record.with_name(f'{record.stem}_robot{i + 1}{record.suffix}')) if given['record'] else '',
+    }
 
 
 def whole_number(name, given):

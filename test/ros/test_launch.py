@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -186,7 +187,7 @@ def prefix(tmp_path):
         shutil.copytree(ROOT / name, folder / 'share' / 'tb_planner' / name)
     programs = folder / 'lib' / 'tb_planner'
     programs.mkdir(parents=True)
-    for name in ('planner_node', 'simulator_node'):
+    for name in ('planner_node', 'simulator_node', 'view_node'):
         (programs / name).write_text(NODE.format(python=sys.executable, name=name))
         (programs / name).chmod(0o755)
     return folder
@@ -397,6 +398,21 @@ def test_every_robot_of_a_fleet_goes_its_own_way_to_its_own_goal(launch, peer, p
         peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
     assert [heard.last.data for heard in collisions] == [0, 0]
     end_as_ctrl_c_does(process, prefix)
+
+
+@pytest.mark.slow
+@needs_launch
+def test_every_robot_of_a_fleet_is_recorded_and_shown_by_itself(launch, peer, tmp_path):
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port = free.getsockname()[1]
+    record = tmp_path / 'run.tbrun'
+    launch('fleet.launch.py', 'robots:=2', 'world:=static', 'view:=true', f'view_port:={port}', f'record:={record}')
+    records = [tmp_path / f'run_robot{i}.tbrun' for i in (1, 2)]
+    for i, own in enumerate(records):
+        assert values(peer, f'robot{i + 1}/tb_planner', 'record') == [str(own)]
+        assert values(peer, f'robot{i + 1}/view', 'record', 'port') == [str(own), port + i]
+    assert wait_for(lambda: all(own.exists() for own in records), STARTS_S)
+    assert not record.exists()
 
 
 @pytest.mark.slow
