@@ -209,6 +209,16 @@ def test_nobody_is_heard_while_that_is_not_allowed(drive, tmp_path, heard):
             assert heard.get(timeout=10) == {'goal': [3, 4]}
 
 
+def test_a_page_that_goes_in_the_middle_is_no_error(server, capfd):
+    connection = socket.create_connection(('127.0.0.1', server.port), 10)
+    connection.sendall(b'GET / HT')
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))  # closing resets it
+    connection.close()
+    assert ask(server)[0] == 200
+    server.close()
+    assert capfd.readouterr().err == ''
+
+
 def test_there_are_so_many_places_and_they_come_free(server):
     connections = [knock(server, **own_origin(server)) for _ in range(MOST_PAGES)]
     assert {status for status, _, _ in connections} == {101}

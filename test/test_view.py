@@ -164,6 +164,10 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path):
         assert why in done.stderr
         assert len(done.stderr.splitlines()) == 1
         assert not (tmp_path / f'{name}.html').exists()
+    for path, why in ((tmp_path / 'picture', 'begins with'), (tmp_path, 'Is a directory')):
+        done = run_view(path, '--live')
+        assert done.returncode == 2
+        assert why in done.stderr
     (tmp_path / 'run.html').write_bytes(MAGIC)
     done = run_view(tmp_path / 'run.html')
     assert done.returncode == 2

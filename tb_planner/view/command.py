@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_planner.recording import read_record
+from tb_planner.recording.format import MAGIC, BadRecord
 from tb_planner.view.page import make_page
 from tb_planner.view.server import HOST, LiveServer
 
@@ -56,10 +57,24 @@ def view(options: argparse.Namespace) -> int:
     return DONE
 
 
+def check_may_become_record(path: Path) -> None:
+    """It may not be there yet, or have just been begun."""
+    try:
+        with path.open('rb') as file:
+            begins = file.read(len(MAGIC))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ValueError(f'{path}: {error.strerror}') from error
+    if not MAGIC.startswith(begins):
+        raise BadRecord(f'{path} cannot be shown: it begins with {begins!r}; the record of a run begins with {MAGIC!r}')
+
+
 def serve(options: argparse.Namespace) -> int:
     """Until Ctrl-C."""
     if options.output is not None:
         raise ValueError(f'-o {options.output} is for a run that is over; --live serves its page')
+    check_may_become_record(options.run)
     try:
         server = LiveServer(options.run, host=options.host, port=options.port, title=options.title or options.run.stem)
     except (OSError, OverflowError) as error:

@@ -12,6 +12,7 @@ import json
 import select
 import socket
 import struct
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
@@ -127,6 +128,11 @@ class LiveServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that has gone, even in the middle of a request, is nothing to tell of."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
