@@ -484,17 +484,22 @@ def test_more_problems_keep_the_rows_of_those_before(tmp_path):
     assert [row for row in after if row['problem'] == '0'] == before
 
 
-def start_long_run(tmp_path):
-    """A run that takes minutes, once some of its rows are there; and its workers."""
+@pytest.fixture
+def long_run(tmp_path):
+    """A run that takes minutes, once some of its rows are there; their file; and its workers, which end with it."""
     command = [*COMMAND, '2014', '--jobs', '2', '--out', str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     path = tmp_path / '2014.csv'
     deadline = time.monotonic() + 60
-    while not (path.exists() and path.read_text().count('\n') > 50):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return process, path, children(process.pid)
+    try:
+        while not (path.exists() and path.read_text().count('\n') > 50):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield process, path, children(process.pid)
+    finally:
+        process.kill()
+        process.wait(60)
 
 
 def children(pid):
@@ -516,8 +521,8 @@ def is_running(pid):
 
 
 @pytest.mark.parametrize('way', [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_keeps_the_rows_and_ends_the_workers(way, tmp_path):
-    process, path, workers = start_long_run(tmp_path)
+def test_ctrl_c_keeps_the_rows_and_ends_the_workers(way, long_run):
+    process, path, workers = long_run
     process.send_signal(way)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -527,8 +532,8 @@ def test_ctrl_c_keeps_the_rows_and_ends_the_workers(way, tmp_path):
     wait_for_end(workers)
 
 
-def test_workers_end_with_a_parent_that_is_killed(tmp_path):
-    process, path, workers = start_long_run(tmp_path)
+def test_workers_end_with_a_parent_that_is_killed(long_run):
+    process, path, workers = long_run
     process.kill()
     process.communicate(timeout=60)
     wait_for_end(workers)
@@ -550,8 +555,8 @@ def test_a_map_that_has_no_problems_does_not_keep_others_from_being_run(tmp_path
     assert 'does not have a folder bg512' in done.stdout
 
 
-def test_a_worker_that_is_killed_is_told_and_the_rows_stay(tmp_path):
-    process, path, _ = start_long_run(tmp_path)
+def test_a_worker_that_is_killed_is_told_and_the_rows_stay(long_run):
+    process, path, _ = long_run
     os.kill(busiest(children(process.pid)), signal.SIGKILL)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -564,14 +569,10 @@ def busiest(pids):
     return max(pids, key=lambda pid: int(Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[11]))
 
 
-def test_two_processes_do_not_write_to_one_file(tmp_path):
-    process, _, _ = start_long_run(tmp_path)
-    try:
-        done = carry_out('2014', tmp_path, code=1)
-        assert 'being written by another process' in done.stderr
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+def test_two_processes_do_not_write_to_one_file(long_run):
+    _, path, _ = long_run
+    done = carry_out('2014', path.parent, code=1)
+    assert 'being written by another process' in done.stderr
 
 
 def test_rows_with_other_columns_are_not_mixed_with_ours(tmp_path):
