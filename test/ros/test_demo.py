@@ -63,7 +63,8 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(pictur
     assert re.search(r'restarts +[1-9]\d* \(.*\d blocked', said)
     assert '>office, changing world, ' in picture.with_suffix('.html').read_text(encoding='utf-8')
     record = read_record(picture.with_suffix('.tbrun'))
-    assert sum(len(reasons) for _, reasons in record.restarts) == int(re.search(r'restarts +(\d+)', said).group(1))
+    told = int(re.search(r'^  restarts +(\d+)', said, re.M).group(1))
+    assert told <= sum(len(reasons) for _, reasons in record.restarts) <= told + 2  # diagnostics come once a second
     seconds = record.columns['time_us'].sum() / 1e6
     assert picture.with_suffix('.tbrun').stat().st_size / seconds < 5e6 / 60
     assert re.search(r'collisions +0', said)
