@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -39,3 +40,23 @@ def spin(node: Node, told_to_end: threading.Event) -> None:
         for number in _NUMBERS:
             signal.signal(number, signal.SIG_IGN)
         executor.shutdown()
+
+
+def run(
+    new_node: Callable[[], Node], name: str, cannot_start: tuple[type[Exception], ...], args: list[str] | None
+) -> int:
+    """A whole process with one node, until it is told to end: 0 then, 1 if it cannot start, and says why."""
+    told_to_end = init(args)
+    try:
+        node = new_node()
+    except cannot_start as error:
+        for reason in str(error).splitlines():
+            rclpy.logging.get_logger(name).fatal(reason)
+        rclpy.try_shutdown()
+        return 1
+    try:
+        spin(node, told_to_end)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+    return 0

@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
@@ -310,20 +309,7 @@ def _file(name: str, folder: str, ending: str) -> Path:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
-    told_to_end = signals.init(args)
-    try:
-        node = SimulatorNode()
-    except (ros_parameters.BadParameters, CannotStart) as error:
-        for reason in str(error).splitlines():
-            rclpy.logging.get_logger('simulator').fatal(reason)
-        rclpy.try_shutdown()
-        return 1
-    try:
-        signals.spin(node, told_to_end)
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
-    return 0
+    return signals.run(SimulatorNode, 'simulator', (ros_parameters.BadParameters, CannotStart), args)
 
 
 if __name__ == '__main__':

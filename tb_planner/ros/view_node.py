@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from geometry_msgs.msg import PointStamped, PoseStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -107,20 +106,7 @@ def _is_place(place: object) -> bool:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
-    told_to_end = signals.init(args)
-    try:
-        node = ViewNode()
-    except (ros_parameters.BadParameters, CannotServe) as error:
-        for reason in str(error).splitlines():
-            rclpy.logging.get_logger('view').fatal(reason)
-        rclpy.try_shutdown()
-        return 1
-    try:
-        signals.spin(node, told_to_end)
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
-    return 0
+    return signals.run(ViewNode, 'view', (ros_parameters.BadParameters, CannotServe), args)
 
 
 if __name__ == '__main__':
