@@ -18,7 +18,7 @@ demo: $(VENV)/runnable  ## a robot drives through a changing office, simulator a
 	@$(BIN)/python -m tb_planner.ros.demo $(if $(VIEW),--view) $(DEMO)
 
 test: lint $(VENV)/interfaces  ## everything CI runs: lint, types, tests
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
 
 lint: build  ## style and types
 	$(BIN)/ruff check

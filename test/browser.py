@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,6 +35,8 @@ OPTIONS = (
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 )
 LIMIT_S = 60.0
+ENDS_S = 10.0
+_OWN_GROUP = {'process_group': 0} if sys.version_info >= (3, 11) else {'start_new_session': True}
 
 
 def find_chromium() -> str | None:
@@ -49,43 +55,38 @@ class BrowserError(RuntimeError):
 
 
 class Browser:
-    """To be closed; pages are tabs."""
+    """To be closed; pages are tabs. No wait has no limit: one that has been silent for too long is asked nothing more."""
 
     def __init__(self, executable: str) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
-        keep_apart = [os.dup2(fd, high) for fd, high in ((to_browser, 103), (from_browser, 104))]
-        command = f'exec 3<&{keep_apart[0]} 4>&{keep_apart[1]}; exec "$@"'
+        # above those that the browser knows, and none that is in use here
+        theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (to_browser, from_browser)]
+        command = f'exec 3<&{theirs[0]} 4>&{theirs[1]}; exec "$@"'
+        options = [*OPTIONS, f'--user-data-dir={self._folder.name}', 'about:blank']
         self._process = subprocess.Popen(
-            [
-                'bash',
-                '-c',
-                command,
-                'bash',
-                executable,
-                *OPTIONS,
-                f'--user-data-dir={self._folder.name}',
-                'about:blank',
-            ],
-            pass_fds=keep_apart,
+            ['bash', '-c', command, 'bash', executable, *options],
+            pass_fds=theirs,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            **_OWN_GROUP,
         )
-        for fd in (to_browser, from_browser, *keep_apart):
+        for fd in (to_browser, from_browser, *theirs):
             os.close(fd)
         self._buffer = b''
         self._number = 0
+        self._is_silent = False
         self._answers: dict[int, dict] = {}
         self.events: list[dict] = []
 
     def close(self) -> None:
-        try:
-            self.call('Browser.close')
-            self._process.wait(10)
-        except (BrowserError, OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
+        """With all of its processes, whatever they are doing: there is nothing to be saved."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(ENDS_S)
         for fd in (self._in, self._out):
             os.close(fd)
         self._folder.cleanup()
@@ -96,21 +97,26 @@ class Browser:
         message = {'id': number, 'method': method, 'params': parameters}
         if session:
             message['sessionId'] = session
-        os.write(self._out, json.dumps(message).encode() + b'\0')
         deadline = time.monotonic() + LIMIT_S
+        self._say(json.dumps(message).encode() + b'\0', deadline)
         while number not in self._answers:
-            self.listen(deadline - time.monotonic())
+            self._listen(deadline)
         answer = self._answers.pop(number)
         if 'error' in answer:
             raise BrowserError(f'{method}: {answer["error"]}')
         return answer['result']
 
-    def listen(self, limit_s: float) -> None:
+    def _say(self, data: bytes, deadline: float) -> None:
+        while data:
+            self._wait_for(self._out, select.POLLOUT, deadline)
+            data = data[os.write(self._out, data[: select.PIPE_BUF]) :]  # so much never waits
+
+    def _listen(self, deadline: float) -> None:
         """Takes in what the browser says next."""
-        ready, _, _ = select.select([self._in], [], [], max(limit_s, 0))
-        data = os.read(self._in, 1 << 20) if ready else b''
+        self._wait_for(self._in, select.POLLIN, deadline)
+        data = os.read(self._in, 1 << 20)
         if not data:
-            raise BrowserError('the browser says nothing any more')
+            raise BrowserError('the browser has ended')
         *messages, self._buffer = (self._buffer + data).split(b'\0')
         for text in messages:
             message = json.loads(text)
@@ -118,6 +124,14 @@ class Browser:
                 self._answers[message['id']] = message
             else:
                 self.events.append(message)
+
+    def _wait_for(self, pipe: int, event: int, deadline: float) -> None:
+        poll = select.poll()
+        poll.register(pipe, event)
+        left_s = deadline - time.monotonic()
+        if self._is_silent or left_s <= 0 or not poll.poll(1000 * left_s):
+            self._is_silent = True
+            raise BrowserError(f'the browser has not answered within {LIMIT_S:g} s')
 
     def open(
         self,

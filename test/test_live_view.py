@@ -58,9 +58,8 @@ def server(drive, tmp_path, heard):
 
 @pytest.fixture(scope='module')
 def browser():
-    browser = Browser(chromium_or_skip())
-    yield browser
-    browser.close()
+    with closing(Browser(chromium_or_skip())) as browser:
+        yield browser
 
 
 def ask(server, path='/', **headers):

@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -50,9 +51,8 @@ def make_record(path, world='changing', k=4, **options):
 
 @pytest.fixture(scope='module')
 def browser():
-    browser = Browser(chromium_or_skip())
-    yield browser
-    browser.close()
+    with closing(Browser(chromium_or_skip())) as browser:
+        yield browser
 
 
 @pytest.fixture(scope='module')
@@ -134,7 +134,7 @@ def test_scripts_know_the_numbers_of_the_format():
 
 def run_view(*arguments):
     command = [sys.executable, '-m', 'tb_planner', 'view', *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_the_command_writes_the_page(example, tmp_path):

@@ -1,5 +1,7 @@
 """The live view with real nodes behind it: a click makes the robot drive there, a drawn wall makes it drive around."""
 
+from contextlib import closing
+
 import pytest
 from browser import Browser, chromium_or_skip
 from processes import LIMIT_S, wait_until_said
@@ -22,9 +24,8 @@ HALL = World("""
 
 @pytest.fixture(scope='module')
 def browser():
-    browser = Browser(chromium_or_skip())
-    yield browser
-    browser.close()
+    with closing(Browser(chromium_or_skip())) as browser:
+        yield browser
 
 
 class View:
