@@ -55,7 +55,7 @@ class BrowserError(RuntimeError):
 
 
 class Browser:
-    """To be closed; pages are tabs. No wait has no limit: one that has been silent for too long is asked nothing more."""
+    """To be closed; pages are tabs. Every wait has a limit; one that was silent for so long is asked nothing more."""
 
     def __init__(self, executable: str) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)

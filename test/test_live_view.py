@@ -2,6 +2,8 @@
 
 import http.client
 import queue
+import re
+import select
 import socket
 import struct
 import subprocess
@@ -14,7 +16,7 @@ from browser import Browser, chromium_or_skip
 from trip import Trip, free_room
 
 from tb_planner.recording import About, Recorder, read_record
-from tb_planner.view.server import MOST_PAGES, LiveServer
+from tb_planner.view.server import MOST_PAGES, LiveServer, Tail
 
 FOLLOWS = 'window.tbPlanner && tbPlanner.record.ticks === {0} && tbPlanner.replay.tick === {0} - 1'
 
@@ -86,7 +88,7 @@ def knock(server, **headers):
     connection.sendall('\r\n'.join(['GET /stream HTTP/1.1', *lines, '', '']).encode())
     answer = b''
     while b'\r\n\r\n' not in answer:
-        answer += connection.recv(1)
+        answer += take(connection, 1)
     return int(answer.split()[1]), answer, connection
 
 
@@ -115,6 +117,54 @@ def test_pages_of_other_sites_and_strange_names_are_turned_away(server):
     status, _, connection = knock(server, **own_origin(server), Host=f'evil.example:{server.port}')
     connection.close()
     assert status == 403
+
+
+def test_it_may_be_called_by_an_address_and_by_the_computers_own_name_with_any_port(server):
+    """The port is left out where it is 80, and another one where it is forwarded."""
+    own = socket.gethostname()
+    for name in ('127.0.0.1', 'localhost', f'localhost:{server.port + 1}', '[::1]:9000', own.upper(), f'{own}:8642'):
+        status, page = ask(server, Host=name)
+        assert status == 200, name
+        assert f"connect-src 'self' ws://{name};".encode() in page
+        status, _, connection = knock(server, Host=name, Origin=f'http://{name}')
+        connection.close()
+        assert status == 101, name
+
+
+@pytest.mark.parametrize('host', ['0.0.0.0', '::'])
+def test_also_where_it_listens_on_all_addresses_others_cannot_make_it_theirs(drive, tmp_path, host):
+    """A name of theirs that leads to this computer: their page would be of the same origin."""
+    try:
+        server = LiveServer(tmp_path / 'run.tbrun', host=host)
+    except OSError as error:
+        pytest.skip(f'{host}: {error}')
+    with closing(server):
+        assert re.fullmatch(rf'http://(127\.0\.0\.1|\[::1\]):{server.port}/', server.url)
+        for name in (
+            'evil.example',
+            f'127.0.0.1.evil.example:{server.port}',
+            'a"b',
+            '127.0.0.1:80"',
+            '',
+            '[::1',
+            '::1',
+        ):
+            assert ask(server, Host=name)[0] == 403, name
+            status, _, connection = knock(server, Host=name, Origin=f'http://{name}')
+            connection.close()
+            assert status == 403, name
+        assert ask(server, Host=f'192.168.1.5:{server.port}')[0] == 200
+
+
+def test_it_listens_on_ipv6_where_it_is_told_to(drive, tmp_path):
+    try:
+        server = LiveServer(tmp_path / 'run.tbrun', host='::1')
+    except OSError as error:
+        pytest.skip(f'no IPv6 here: {error}')
+    with closing(server), closing(http.client.HTTPConnection('::1', server.port, timeout=10)) as connection:
+        assert server.url == f'http://[::1]:{server.port}/'
+        connection.request('GET', '/')
+        assert connection.getresponse().status == 200
 
 
 def test_the_handshake_is_that_of_the_standard(server):
@@ -235,22 +285,60 @@ def test_there_are_so_many_places_and_they_come_free(server):
         connection.close()
 
 
+def test_a_record_that_is_begun_anew_is_noticed_also_if_it_is_longer_by_then(drive, tmp_path):
+    drive.go(3)
+    tail = Tail(tmp_path / 'run.tbrun')
+    stalled = Tail(tmp_path / 'run.tbrun')
+    assert len(list(tail.chunks())) == 2
+    slowly = stalled.chunks()
+    next(slowly)
+    drive.go(3)
+    assert len(list(tail.chunks())) == 1
+    drive.recorder.close()
+    with closing(Drive(tmp_path / 'run.tbrun').recorder):
+        pass
+    again = Drive(tmp_path / 'run.tbrun')
+    with closing(again.recorder):
+        for _ in range(10):
+            again.go(3)
+        for chunks in (tail.chunks(), slowly):
+            with pytest.raises(EOFError):
+                next(chunks)
+        assert len(list(Tail(tmp_path / 'run.tbrun').chunks())) == 11
+
+
+def test_closing_waits_for_no_page_for_long(drive, tmp_path):
+    """One that takes nothing of a long record, one that has said half a word, and one that has gone."""
+    (tmp_path / 'long.tbrun').write_bytes(
+        (tmp_path / 'run.tbrun').read_bytes() + struct.pack('<I', 2**26) + b'x' * 2**26
+    )
+    with closing(LiveServer(tmp_path / 'long.tbrun')) as server:
+        connections = [knock(server, **own_origin(server))[2] for _ in range(2)]
+        connections.append(socket.create_connection(('127.0.0.1', server.port), 10))
+        connections[1].close()
+        connections[2].sendall(b'GET / HT')
+    assert not server._thread.is_alive()
+    for connection in connections:
+        connection.close()
+
+
 def test_the_command_serves_until_it_is_interrupted(drive, tmp_path):
     drive.go(2)
     command = [sys.executable, '-m', 'tb_planner', 'view', str(tmp_path / 'run.tbrun'), '--live']
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
-        line = process.stdout.readline()
-        port = int(line.split('127.0.0.1:')[1].split('/')[0])
+        assert select.select([process.stdout], [], [], 60)[0]
+        port = int(process.stdout.readline().split('127.0.0.1:')[1].split('/')[0])
         connection = http.client.HTTPConnection('127.0.0.1', port, timeout=10)
         with closing(connection):
             connection.request('GET', '/')
             assert connection.getresponse().status == 200
-    finally:
         process.send_signal(2)
         assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.wait(20)
         process.stdout.close()
-        process.stderr.close()
 
 
 # -------------------------------------------------------------------------------------------------- in a browser

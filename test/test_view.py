@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
+import browser as this_browser
 import numpy as np
 import pytest
-from browser import Browser, chromium_or_skip
+from browser import Browser, BrowserError, chromium_or_skip
 from PIL import Image
 
 from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
@@ -172,6 +174,28 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path):
     done = run_view(tmp_path / 'run.html')
     assert done.returncode == 2
     assert (tmp_path / 'run.html').read_bytes() == MAGIC
+
+
+def test_a_browser_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeypatch):
+    """In place of one, a program that says nothing and has a child."""
+    program = tmp_path / 'browser'
+    program.write_text('#!/bin/sh\nsleep 600 &\necho $$ $! > "$0.pids"\nwait\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(this_browser, 'LIMIT_S', 2.0)
+    with closing(Browser(str(program))) as hanging:
+        for size in (10, 10**6):
+            with pytest.raises(BrowserError, match='not answered within 2 s'):
+                hanging.call('Page.navigate', url='x' * size)
+        pids = (tmp_path / 'browser.pids').read_text().split()
+        assert [is_running(pid) for pid in pids] == [True, True]
+    assert [is_running(pid) for pid in pids] == [False, False]
+
+
+def is_running(pid):
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().split()[2] not in 'ZX'
+    except FileNotFoundError:
+        return False
 
 
 # -------------------------------------------------------------------------------------------------- in a browser

@@ -8,8 +8,9 @@ The head names its columns as [name, kind, bytes]. Kinds are `varint` (unsigned 
 first, the top bit says that more follow), `f4` (little-endian) and `u1`. A browser reads all of it with what it has
 (DecompressionStream, JSON, DataView).
 
-The first chunk's head has kind `head`, and says what is recorded; `version` is this format's. All others have kind
-`ticks`: `first` is the number of their first tick, `count` how many there are, `events` is what happens rarely:
+The first chunk's head has kind `head`, and says what is recorded; `version` is this format's, and `run` is this
+record's alone. All others have kind `ticks`: `first` is the number of their first tick, `count` how many there are,
+`events` is what happens rarely:
 
     {"tick": n, "status": "NAVIGATING"}         it has changed to this
     {"tick": n, "goal": [x, y] or null}         so has the goal

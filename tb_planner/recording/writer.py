@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
@@ -42,7 +43,7 @@ class RecordWriter:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         try:
-            self._write(pack({'kind': 'head', 'version': VERSION, **asdict(about)}))
+            self._write(pack({'kind': 'head', 'version': VERSION, 'run': secrets.token_hex(8), **asdict(about)}))
         except OSError:
             self._close_file()
             raise

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import ipaddress
 import json
+import re
 import select
 import socket
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from io import FileIO
 from pathlib import Path
+from socketserver import ThreadingTCPServer
 from typing import Any, ClassVar
 
 from tb_planner.recording.format import MAGIC
@@ -31,10 +36,13 @@ LONGEST_MESSAGE = 2**16
 """From a page, in bytes."""
 PATIENCE_S = 10.0
 """With a page that takes nothing."""
+CLOSES_S = 1.0
+"""For all pages to go."""
 
 _ACCEPT = b'258EAFA5-E914-47DA-95CA-C5AB0DC85B11'  # RFC 6455, 1.3
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
 _LENGTH = struct.Struct('<I')
+_HOST = re.compile(r'(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(:\d+)?')
 
 Hear = Callable[[dict[str, Any]], object]
 
@@ -44,42 +52,53 @@ class Tail:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._begins = b''  # up to the end of its head, which is of this run alone
         self._at = 0
 
     def chunks(self) -> Iterator[bytes]:
         """Those that have come since the last call, each with its length in front. Raises EOFError if the file has been
         begun anew."""
         try:
-            with self._path.open('rb') as file:
-                if file.seek(0, 2) < self._at:
-                    raise EOFError
-                yield from self._read(file)
+            with self._path.open('rb', buffering=0) as file:
+                self._check(file)
+                while chunk := self._next_chunk(file):
+                    self._check(file)  # once it has been read: it is of the run that the others are of
+                    self._at += len(chunk)
+                    yield chunk
         except FileNotFoundError:
-            if self._at:
+            if self._begins:
                 raise EOFError from None
 
-    def _read(self, file: Any) -> Iterator[bytes]:
-        if self._at == 0:
-            file.seek(0)
-            if len(file.read(len(MAGIC))) < len(MAGIC):
-                return
-            self._at = len(MAGIC)
-        while True:
-            file.seek(self._at)
-            head = file.read(_LENGTH.size)
-            if len(head) < _LENGTH.size:
-                return
-            body = file.read(_LENGTH.unpack(head)[0])
-            if len(body) < _LENGTH.unpack(head)[0]:
-                return
-            self._at += len(head) + len(body)
-            yield head + body
+    def _next_chunk(self, file: FileIO) -> bytes:
+        """b'' if it has not all come yet."""
+        if self._begins:
+            return _chunk_at(file, self._at)
+        first = _chunk_at(file, len(MAGIC))
+        if first:
+            self._begins, self._at = MAGIC + first, len(MAGIC)
+        return first
+
+    def _check(self, file: FileIO) -> None:
+        file.seek(0)
+        if file.read(len(self._begins)) != self._begins or file.seek(0, 2) < self._at:
+            raise EOFError
+
+
+def _chunk_at(file: FileIO, at: int) -> bytes:
+    file.seek(at)
+    head = file.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return b''
+    size = _LENGTH.unpack(head)[0]
+    body = file.read(size)
+    return head + body if len(body) == size else b''
 
 
 class LiveServer:
     """Serves until it is closed. With port 0 it takes one that is free.
 
-    host: where it listens. Pages of other sites are turned away, and so are requests for other names than the host's.
+    host: where it listens; 0.0.0.0 is all addresses of this computer, and :: those of IPv6 besides. Pages of other
+    sites are turned away, and so is who calls the server by a name that is not this computer's.
     hear: told of what pages ask for, by the thread of that page; may_hear: whether it is to be, just now.
     """
 
@@ -94,40 +113,78 @@ class LiveServer:
         may_hear: Callable[[], bool] = lambda: True,
     ) -> None:
         handler = type('Handler', (_Handler,), {'live': self})
-        self._server = _Server((host, port), handler)
+        self._server = _Server(host, port, handler)
         self.host, self.port = host, int(self._server.server_address[1])
+        self._names = {host.lower(), 'localhost', *_own_names()}
         self.record = record
         self.hear = hear
         self.may_hear = may_hear
         self.closing = threading.Event()
         self.places = threading.Semaphore(MOST_PAGES)
         self._title = title
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
-        return f'http://{self.host}:{self.port}/'
+        """Where it is to be seen on this computer."""
+        host = {'0.0.0.0': HOST, '::': '::1'}.get(self.host, self.host)
+        return f'http://[{host}]:{self.port}/' if ':' in host else f'http://{host}:{self.port}/'
 
-    @property
-    def names(self) -> set[str]:
-        """By which it may be called."""
-        hosts = {self.host, 'localhost', '127.0.0.1'} if self.host in (HOST, 'localhost') else {self.host}
-        return {f'{host}:{self.port}' for host in hosts}
+    def is_called(self, name: str) -> bool:
+        """Whether this may be a Host: this computer's name, or an address. Another site can get its own name to lead
+        here, but not its visitors to call it by an address. The port is that of whoever forwards it, or left out."""
+        host = _HOST.fullmatch(name)
+        return host is not None and (host[1].lower() in self._names or _is_address(host[1].strip('[]')))
 
     def page(self, name: str) -> bytes:
         return make_live_page('stream', self._title, f'ws://{name}').encode()
 
     def close(self) -> None:
+        """Nobody is heard any more then, unless a page has kept its thread waiting for too long."""
         self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
         self._thread.join(PATIENCE_S)
+        self._server.server_close()
+        deadline = time.monotonic() + CLOSES_S
+        gone = sum(self.places.acquire(timeout=max(deadline - time.monotonic(), 0)) for _ in range(MOST_PAGES))
+        if gone:
+            self.places.release(gone)
+
+    def _serve(self) -> None:
+        while not self.closing.is_set():
+            self._server.handle_request()
 
 
-class _Server(ThreadingHTTPServer):
+def _own_names() -> set[str]:
+    """As other computers of the same network may call this one; nobody is asked."""
+    name = socket.gethostname().lower()
+    return {name, f'{name.partition(".")[0]}.local'} - {''}
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class _Server(ThreadingTCPServer):
+    allow_reuse_address = True
     daemon_threads = True
     block_on_close = False
+    timeout = POLL_S
+
+    def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        self.address_family, address = found[0][0], found[0][4]
+        super().__init__(address, handler)  # type: ignore[arg-type]
+
+    def server_bind(self) -> None:
+        self.socket.settimeout(POLL_S)  # a page that has gone before it was accepted is not waited for
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        super().server_bind()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A page that has gone, even in the middle of a request, is nothing to tell of."""
@@ -144,7 +201,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         name = self.headers.get('Host', '')
-        if self._is_strange(name):
+        if not self.live.is_called(name) or self._is_of_other_site(name):
             self._refuse(HTTPStatus.FORBIDDEN)
         elif self.path == '/':
             self._send_page(self.live.page(name))
@@ -156,12 +213,8 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Nothing: who serves has a log of its own."""
 
-    def _is_strange(self, name: str) -> bool:
-        """Another site's page, or a name that somebody else has given this machine. Only a server that listens on all
-        addresses is called by names it does not know."""
+    def _is_of_other_site(self, name: str) -> bool:
         origin = self.headers.get('Origin')
-        if self.live.host not in ('0.0.0.0', '::') and name not in self.live.names:
-            return True
         return origin is not None and origin != f'http://{name}'
 
     def _refuse(self, status: HTTPStatus) -> None:
@@ -220,9 +273,15 @@ class WebSocket:
             self._tell_whether_heard()
             for chunk in self._tail.chunks():
                 self._send(_BINARY, chunk)
-            if select.select([self._connection], [], [], POLL_S)[0]:
+            if self._has_come():
                 self._take_in()
         self._send(_CLOSE, b'')
+
+    def _has_come(self) -> bool:
+        """Waits a little for something from the page."""
+        poll = select.poll()
+        poll.register(self._connection, select.POLLIN)
+        return bool(poll.poll(1000 * POLL_S))
 
     def _tell_whether_heard(self) -> None:
         may_hear = self._live.hear is not None and self._live.may_hear()
