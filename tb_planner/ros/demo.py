@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import socket
 import sys
 import tempfile
@@ -24,7 +25,17 @@ from tb_planner.algorithms import ALGORITHMS
 from tb_planner.drive import Drive, Place
 from tb_planner.maps import Map, read_map
 from tb_planner.navigator import Pose2
-from tb_planner.ros.processes import LOOPBACK, Domain, NoFreeDomain, Processes, ros_arguments, signals_held_back
+from tb_planner.recording import read_record
+from tb_planner.recording.format import BadRecord
+from tb_planner.ros.processes import (
+    LOOPBACK,
+    Domain,
+    NoFreeDomain,
+    Process,
+    Processes,
+    ros_arguments,
+    signals_held_back,
+)
 from tb_planner.ros.report import LiveLine, algorithm, figures, progress, summary
 from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
@@ -140,13 +151,15 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
     options.weight = defaults.weight if options.weight is None else options.weight
     rules = defaults.cost_rules(journey.map_.resolution_m)
     drive = Drive(journey.map_, rules, journey.start, journey.goal)
+    title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
     with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
+        record = begin_record(options.png.with_suffix('.tbrun').resolve(), Path(folder))
         with Processes(Path(folder), environment) as processes:
-            start_nodes(processes, options, journey)
+            planner = start_nodes(processes, options, journey, record)
             print(announcement(options, journey, domain), flush=True)
             if options.view:
-                print(f'In the browser: {start_view(processes, options)}', flush=True)
+                print(f'In the browser: {start_view(processes, record)}', flush=True)
             with closing(Onlooker(drive)) as onlooker:
                 watch = Watch(onlooker, processes, signals)
                 watch.wait_for_both()
@@ -154,22 +167,40 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
                 time_s = watch.drive(options.limit_s)
                 if options.view:
                     watch.stay()
+        replay = write_replay(record, options.png.with_suffix('.html'), title, planner.said)
     print(summary(onlooker, time_s, options))
-    title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
     drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
     print(f'  picture     {options.png}')
-    replay = options.png.with_suffix('.html')
-    replay.write_text(make_page(record_of(options).read_bytes(), title), encoding='utf-8')
     print(f'  replay      {replay}')
     return ARRIVED if onlooker.has_arrived and onlooker.collisions == 0 else NOT_ARRIVED
 
 
-def record_of(options: argparse.Namespace) -> Path:
-    path: Path = options.png.with_suffix('.tbrun').resolve()
+def begin_record(path: Path, folder: Path) -> Path:
+    """Empties the file, so that no older run is shown as this one; where that cannot be, another one in the folder."""
+    try:
+        path.write_bytes(b'')
+    except OSError as error:
+        print(f'demo: the record of this run is not kept: {path}: {error.strerror}', file=sys.stderr)
+        return folder / path.name
     return path
 
 
-def start_nodes(processes: Processes, options: argparse.Namespace, journey: Journey) -> None:
+def write_replay(record: Path, replay: Path, title: str, said: str) -> str:
+    """The page, or why there is none; an older one is not left in its place. said: what the planner has said."""
+    cut_short = re.findall('the run is not recorded.*', said)[-1:]
+    try:
+        if not read_record(record).ticks:
+            raise BadRecord(f'{record} has no ticks')
+        replay.write_text(make_page(record.read_bytes(), title), encoding='utf-8')
+    except (BadRecord, OSError) as error:
+        with suppress(OSError):
+            replay.unlink()
+        return f'none, {(cut_short or [error])[0]}'
+    return ', up to a point: '.join([str(replay), *cut_short])
+
+
+def start_nodes(processes: Processes, options: argparse.Namespace, journey: Journey, record: Path) -> Process:
+    """The planner is the one that is returned."""
     world = {
         'map': options.map,
         'world': options.world,
@@ -185,18 +216,18 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
         'algorithm': options.algorithm,
         'weight': options.weight,
         'expansions_per_tick': options.expansions_per_tick,
-        'record': str(record_of(options)),
+        'record': str(record),
         'autostart_node': True,
     }
     processes.start_module('tb_planner.ros.simulator_node', ros_arguments(world))
-    processes.start_module('tb_planner.ros.planner_node', ros_arguments(search))
+    return processes.start_module('tb_planner.ros.planner_node', ros_arguments(search))
 
 
-def start_view(processes: Processes, options: argparse.Namespace) -> str:
+def start_view(processes: Processes, record: Path) -> str:
     """Where it is to be seen."""
     with socket.create_server((HOST, 0)) as free:
         port = free.getsockname()[1]
-    view = {'record': str(record_of(options)), 'port': port}
+    view = {'record': str(record), 'port': port}
     processes.start_module('tb_planner.ros.view_node', ros_arguments(view))
     return f'http://{HOST}:{port}/'
 

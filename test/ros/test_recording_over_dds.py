@@ -7,11 +7,14 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from scenes import World, place_of
 from surroundings import RESOLUTION_M
 
-from tb_planner.recording import Replay, read_record
-from tb_planner.recording.format import OBSTACLE
+from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
+from tb_planner.recording import About, RecordedWalk, Replay, read_record
+from tb_planner.recording.format import MAGIC, OBSTACLE
+from tb_planner.ros.demo import write_replay
 
 ROOM = World("""
     ############
@@ -84,6 +87,41 @@ def test_a_crash_leaves_what_was_recorded(make_scene, tmp_path):
     record = read_record(path)
     assert record.ticks > 20
     assert 'NAVIGATING' in [event['status'] for event in record.events if 'status' in event]
+
+
+def test_a_demo_whose_record_cannot_be_kept_is_driven_and_shown_all_the_same(nodes, tmp_path):
+    (tmp_path / 'run.tbrun').mkdir()
+    (tmp_path / 'run.html').write_text('an older run')
+    options = ['--world', 'static', '--goal', '5', '0', '--png', str(tmp_path / 'run.png')]
+    demo = nodes.start_module('tb_planner.ros.demo', options)
+    assert demo.wait(120), demo.said
+    assert demo.exit_code == 0
+    assert re.search(r'the record of this run is not kept: \S+/run\.tbrun: Is a directory', demo.said)
+    assert re.search(r'^  replay +\S+/run\.html$', demo.said, re.MULTILINE)
+    assert '>office, static world, ' in (tmp_path / 'run.html').read_text(encoding='utf-8')
+
+
+@pytest.mark.parametrize('recorded', [b'', MAGIC, None], ids=['nothing', 'a beginning', 'no file'])
+def test_where_nothing_was_recorded_no_older_run_is_shown(tmp_path, recorded):
+    record, replay = tmp_path / 'run.tbrun', tmp_path / 'run.html'
+    replay.write_text('an older run')
+    if recorded is not None:
+        record.write_bytes(recorded)
+    said = '[ERROR] [tb_planner]: the run is not recorded: [Errno 28] No space left on device\n'
+    assert write_replay(record, replay, 'A run', said).startswith('none, the run is not recorded: [Errno 28] No space')
+    assert not replay.exists()
+    assert 'run.tbrun' in write_replay(record, replay, 'A run', '')
+
+
+def test_a_page_of_a_part_of_the_run_says_so(tmp_path):
+    record, replay = tmp_path / 'run.tbrun', tmp_path / 'run.html'
+    grid = Grid(np.zeros((10, 10), bool))
+    planner = TimeBoundedPlanner(grid, (1, 1), (8, 8))
+    with RecordedWalk(record, planner, Static(grid), About()) as walk:
+        move_to_goal(planner, walk)
+    assert write_replay(record, replay, 'A run', 'all is well') == str(replay)
+    told = write_replay(record, replay, 'A run', 'the run is not recorded any more: [Errno 28] No space left')
+    assert told == f'{replay}, up to a point: the run is not recorded any more: [Errno 28] No space left'
 
 
 def test_the_benchmark_tells_what_recording_takes(tmp_path):
