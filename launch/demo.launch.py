@@ -3,6 +3,8 @@
 Every parameter of the simulator and of the planner is an argument, too; of a name that both have, the planner's.
 """
 
+import atexit
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -125,10 +127,12 @@ def uses_sim_time(context):
 
 
 def record(context):
-    """What is to be seen in a browser has to be recorded."""
+    """What is to be seen in a browser has to be recorded, if only until the launch ends."""
     given = context.launch_configurations
     if is_true(context, 'view') and not given['record']:
-        given['record'] = str(Path(tempfile.mkdtemp(prefix='tb_planner_')) / 'demo.tbrun')
+        folder = tempfile.mkdtemp(prefix='tb_planner_')
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the nodes write to it until they have ended
+        given['record'] = str(Path(folder) / 'demo.tbrun')
 
 
 def view(context):

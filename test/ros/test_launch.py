@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from rclpy.action import get_action_names_and_types, get_action_server_names_and
 from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import UInt32
 
+from tb_planner.recording import read_record
 from tb_planner.ros.parameters import specs
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.simulator_parameters import SimulatorParameters
@@ -276,6 +278,25 @@ def test_the_demo_drives_to_its_goal_and_ends_with_ctrl_c(launch, peer, prefix):
     peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
     assert collisions.last.data == 0
     end_as_ctrl_c_does(process, prefix)
+
+
+@pytest.mark.slow
+@needs_launch
+def test_the_demo_is_shown_in_a_browser_and_leaves_nothing_behind(launch, nodes, peer, prefix, tmp_path):
+    folder = tmp_path / 'temporary'
+    folder.mkdir()
+    nodes.environment['TMPDIR'] = str(folder)
+    process = launch('demo.launch.py', 'rviz:=false', 'world:=static', 'view:=true', 'view_port:=0')
+    url = wait_until_said(process, r'the run is shown at (http://[\w.:]+/)', STARTS_S)[1]
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        assert b'data-stream="stream"' in answer.read()
+    (record,) = values(peer, 'tb_planner', 'record')
+    assert values(peer, 'view', 'record') == [record]
+    assert Path(record).is_relative_to(folder)
+    peer.wait_for_status(peer.hear_status(), 'NAVIGATING', limit_s=STARTS_S)
+    assert wait_for(lambda: Path(record).exists() and read_record(record).ticks, STARTS_S)
+    end_as_ctrl_c_does(process, prefix)
+    assert list(folder.glob('tb_planner_*')) == []
 
 
 @pytest.mark.slow
