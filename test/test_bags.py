@@ -14,6 +14,7 @@ from bag_files import BEST_EFFORT, grid_update, occupancy_grid, odometry, pose_s
 
 from tb_planner.__main__ import main
 from tb_planner.bags import BagError, Topics, open_bag
+from tb_planner.bags.snapshots import MOST_MAPS, Snapshots
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap
 from tb_planner.navigator import NavigationStatus, Navigator, Pose2
@@ -345,3 +346,63 @@ class TestGoals:
             before, after = bag.goals()
         assert np.count_nonzero(before.occupancy != after.occupancy) == 12
         assert (after.occupancy[30:33, 20:24] == 100).all()
+
+    def test_that_are_only_said_again_count_once(self, tmp_path):
+        again = [(0.5 + number, '/goal_pose', pose_stamped(0.5 + number, GOAL)) for number in range(5)]
+        messages = [*still(), *again, (9.0, '/goal_pose', pose_stamped(9.0, START))]
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            assert [given.goal for given in bag.goals()] == [GOAL, START]
+
+    def test_on_maps_that_change_all_the_time_keep_few_of_them(self, tmp_path):
+        """Each goal comes with a map that is not long before it, and never with a later one."""
+        messages = [(0.0, '/pose', pose_stamped(0.0, START))]
+        for number in range(100):
+            values = occupancy()
+            values[1, 1] = number
+            messages.append((number + 0.1, '/map', occupancy_grid(number + 0.1, values, GEOMETRY)))
+            goal = Pose2(number * 0.01, 2.0, 0.0)
+            messages.append((number + 0.2, '/goal_pose', pose_stamped(number + 0.2, goal)))
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            given = bag.goals()
+        assert len(given) == 100
+        assert len({id(goal.occupancy) for goal in given}) <= MOST_MAPS
+        for number, goal in enumerate(given):
+            assert number - 100 / (MOST_MAPS / 2) <= goal.occupancy[1, 1] <= number
+
+    def test_are_read_while_there_is_time(self, tmp_path):
+        later = [(1.0 + number, '/goal_pose', pose_stamped(1.0 + number, Pose2(number, 1.0))) for number in range(9)]
+        folder = files.write(tmp_path / 'bag', [*still(), *later])
+        with open_bag(folder) as bag:
+            assert len(bag.goals()) == 10
+            assert bag.read_whole
+            looks = iter([False] * 5)
+            assert len(bag.goals(lambda: next(looks, True))) == 4
+            assert not bag.read_whole
+            with pytest.raises(BagError, match=r'no goal .* in as much of it as there was time to read'):
+                bag.goals(lambda: True)
+
+
+class TestSnapshots:
+    def test_never_hold_more_maps_than_they_may(self):
+        """Also meanwhile, and spread over all that there were."""
+        snapshots = Snapshots(most=8)
+        for number in range(1000):
+            values = np.full((2, 3), number % 100, np.int8)
+            values[0, 0] = number // 100
+            assert snapshots.take(values, GEOMETRY) == number
+            values[:] = -1
+            assert len(snapshots) <= 8
+        kept = [snapshots.at(number) for number in range(1000)]
+        numbers = sorted({100 * int(one.occupancy[0, 0]) + int(one.occupancy[1, 1]) for one in kept})
+        assert 4 <= len(numbers) <= 8
+        assert len(set(np.diff(numbers))) == 1
+        assert numbers[-1] + numbers[1] >= 1000
+
+    def test_that_nothing_has_changed_in_are_the_same(self):
+        snapshots = Snapshots()
+        values = np.zeros((2, 3), np.int8)
+        assert [snapshots.take(values.copy(), GEOMETRY) for _ in range(3)] == [0, 0, 0]
+        values[1, 2] = 100
+        assert snapshots.take(values, GEOMETRY) == 1
+        assert snapshots.take(values, Geometry(3, 2, 0.1)) == 2
+        assert len(snapshots) == 3

@@ -21,11 +21,11 @@ from tb_planner.geometry import Geometry
 from tb_planner.navigator import TRACE_STEPS, Pose2
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.tuning import budget, race, study, trial
-from tb_planner.tuning.bag_problems import MOST_MAPS, bag_problems, places_of
-from tb_planner.tuning.budget import Budget, fitting_k
+from tb_planner.tuning.bag_problems import again_and_again, bag_problems, places_of
+from tb_planner.tuning.budget import Budget, Pace, check_fits, fitting_k, measured_pace
 from tb_planner.tuning.candidates import Candidate, candidates
 from tb_planner.tuning.clutter import Clutter
-from tb_planner.tuning.comparison import Rival, compare, comparison_text
+from tb_planner.tuning.comparison import Rival, compare, comparison_text, remarks
 from tb_planner.tuning.ground import Ground, NoProblems, draw_problems
 from tb_planner.tuning.parameter_file import (
     candidate_of,
@@ -36,7 +36,8 @@ from tb_planner.tuning.parameter_file import (
 )
 from tb_planner.tuning.report import reasons, study_text
 from tb_planner.tuning.study import Plan, carry_out_study
-from tb_planner.tuning.trial import WORLDS, Conditions, Outcome, carry_out
+from tb_planner.tuning.time_limit import DRAWN_BY, NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
+from tb_planner.tuning.trial import WORLDS, Conditions, CutShort, Outcome, carry_out
 
 DEFAULT = Candidate('tb_wa_star', 1.5)
 CELLS = CostRules(resolution_m=1.0)
@@ -89,12 +90,12 @@ def told(monkeypatch):
     """Lets a function of candidate, problem and k say how trials go, and an expansion take a microsecond."""
 
     def tell(function):
-        def pretend(problem, candidate, k, conditions, most=math.inf):
+        def pretend(problem, candidate, k, conditions, most=math.inf, limit=NO_LIMIT):
             return function(candidate, problem, k)
 
         for module in (race, study, budget):
             monkeypatch.setattr(module, 'carry_out', pretend)
-        monkeypatch.setattr(study, 'measured_expansion_s', lambda *_: EXPANSION_S)
+        monkeypatch.setattr(study, 'measured_pace', lambda *_: Pace(EXPANSION_S, 100))
 
     return tell
 
@@ -107,7 +108,6 @@ def make_plan(problems, **changes):
         'budget': Budget(20.0, 0.2),
         'conditions': Conditions('changing'),
         'default': DEFAULT,
-        'time_limit_s': 1000.0,
     }
     return Plan(**{**values, **changes})
 
@@ -191,7 +191,8 @@ class TestRecommendation:
             return outcome(length(problem) + more, tick_s=3 * EXPANSION_S * k, expansions=k)
 
         told(trial_of)
-        found = carry_out_study(plan, clock=lambda: 2000.0 if len(tried) >= 2 * len(plan.unseen) else 0.0)
+        limit = TimeLimit(1000.0, lambda: 2000.0 if len(tried) >= 2 * len(plan.unseen) else 0.0)
+        found = carry_out_study(plan, limit)
         assert found.recommended == DEFAULT
         assert found.check.ours.problems == len(plan.unseen)
         assert found.k < 3400
@@ -206,13 +207,13 @@ class TestRecommendation:
 
     def test_is_better_than_the_default_on_a_real_map(self, monkeypatch, problems):
         """With many expansions a tick the shortest way is found at once, and a weight of 1.5 only makes it longer."""
-        monkeypatch.setattr(study, 'measured_expansion_s', lambda *_: EXPANSION_S)
+        monkeypatch.setattr(study, 'measured_pace', lambda *_: Pace(EXPANSION_S, 100))
         found = carry_out_study(make_plan(problems, conditions=Conditions('static')))
         assert found.recommended.greed < 1.5
         assert found.check.difference.mean < 0
 
     def test_asks_for_greed_where_there_is_little_time(self, monkeypatch):
-        monkeypatch.setattr(study, 'measured_expansion_s', lambda *_: 2e-3)
+        monkeypatch.setattr(study, 'measured_pace', lambda *_: Pace(2e-3, 100))
         drawn = draw_problems(ground(rooms()), 24, seed=1)
         found = carry_out_study(make_plan(drawn, conditions=Conditions('static')))
         assert found.k == 3
@@ -237,10 +238,10 @@ class TestRace:
             assert DEFAULT in candidates(world)
 
     def test_ends_when_the_time_is_over(self, told, problems):
-        """A round takes ten seconds by this clock, of which 60 % are for the race."""
+        """A round takes ten seconds by this clock, of which 70 % are for the race."""
         clock = itertools.count(step=5.0)
         told(lambda candidate, problem, k: outcome(length(problem)))
-        found = carry_out_study(make_plan(problems, time_limit_s=100.0), clock=lambda: float(next(clock)))
+        found = carry_out_study(make_plan(problems), TimeLimit(100.0, lambda: float(next(clock))))
         assert 2 <= found.race.rounds <= 8
         assert not found.interrupted
 
@@ -291,6 +292,123 @@ class TestInterruption:
         read_parameters(tmp_path / 'tuned.yaml')
 
 
+class Clock:
+    """A second goes by with every look."""
+
+    def __init__(self):
+        self.now_s = 0.0
+
+    def __call__(self):
+        self.now_s += 1.0
+        return self.now_s
+
+
+class TestTimeLimit:
+    """By a clock that goes on with every look at it, so that nothing depends on how fast this computer is."""
+
+    @pytest.mark.parametrize('world', WORLDS)
+    def test_ends_a_study_within_a_few_ticks(self, world, problems, monkeypatch):
+        """Wherever it comes. After it each part that is begun still has one tick."""
+        monkeypatch.setattr(race, 'PATIENCE', math.inf)
+        few, told = problems[:4], set()
+        for looks in (2**power for power in range(18)):
+            clock = Clock()
+            plan = make_plan(few, conditions=Conditions(world), budget=Budget(1000.0, 1.0))
+            try:
+                found = carry_out_study(plan, TimeLimit(looks, clock))
+            except TooLittleTime:
+                told.add('too little')
+            else:
+                told.add('cut short' if found.cut_short else 'whole')
+            assert clock.now_s <= looks + 40
+        assert told == {'too little', 'cut short', 'whole'}
+
+    def test_ends_a_trial_and_leaves_the_map_as_it_was(self, problems):
+        terrain = problems[0].ground.grid.terrain.copy()
+        with pytest.raises(CutShort) as cut:
+            carry_out(problems[0], DEFAULT, 10, Conditions('changing'), limit=TimeLimit(25, Clock()))
+        assert 0 < cut.value.outcome.intervals <= 25
+        assert not cut.value.outcome.arrived
+        assert np.array_equal(problems[0].ground.grid.terrain, terrain)
+
+    def test_leaves_a_tick_of_each_algorithm_to_measure(self, problems):
+        whole = measured_pace(problems[:3], Conditions('static'), 1e-3)
+        assert not whole.cut_short
+        cut = measured_pace(problems[:3], Conditions('static'), 1e-3, TimeLimit(1, Clock()))
+        assert cut.cut_short
+        assert 3 <= cut.ticks < whole.ticks
+        assert cut.expansion_s > 0
+
+    def test_ends_the_drawing_of_problems_with_one_at_least(self, place):
+        drawn = draw_problems(place, 1000, seed=1, limit=TimeLimit(200, Clock()))
+        assert 1 < len(drawn) <= 200 * DRAWN_BY
+        (one,) = draw_problems(place, 1000, seed=1, limit=TimeLimit(4, Clock()))
+        assert (one.start, one.goal) == (drawn[0].start, drawn[0].goal)
+
+    def test_ends_the_drawing_of_problems_where_hardly_any_cells_are_joined(self):
+        islands = np.ones((200, 200), bool)
+        islands[::2, ::2] = False
+        with pytest.raises(TooLittleTime, match='--time-limit of 50 s was over before a start and a goal'):
+            draw_problems(ground(islands), 3, seed=0, limit=TimeLimit(50, Clock()))
+
+    def test_that_ends_all_before_one_round_names_what_to_raise(self, told, problems):
+        def go(candidate, problem, k):
+            if candidate.algorithm == 'tb_gbfs':
+                raise TimeOver
+            return outcome(length(problem))
+
+        told(go)
+        with pytest.raises(TooLittleTime) as error:
+            carry_out_study(make_plan(problems), TimeLimit(5.0))
+        assert 'the --time-limit of 5 s was over when 31 of 33 candidates had tried one problem' in str(error.value)
+        assert 'about 11 s would do' in str(error.value)
+
+    def test_tells_what_there_was_no_time_for(self, told, problems):
+        plan = make_plan(problems)
+
+        def go(candidate, problem, k):
+            if problem is plan.seen[4]:
+                raise TimeOver
+            return outcome(length(problem) - 300 * (candidate.algorithm == 'rtba_star'))
+
+        told(go)
+        found = carry_out_study(plan, TimeLimit(5.0))
+        text = study_text(found)
+        assert 'The time limit of 5 s came before all was done: 4 of 12 problems to choose by were tried; ' in text
+        assert '0 of 12 others to check the choice on; less search was not tried.' in text
+        assert '4 problems to choose by are few' in text
+        assert 'Nothing was tried on problems not seen before' in text
+        assert found.recommended.algorithm == 'rtba_star'  # by as much on each of them
+
+    def test_keeps_what_is_set_where_few_problems_tell_nothing(self, told, problems):
+        """The best on four problems, by chance on one of them."""
+        plan = make_plan(problems)
+
+        def go(candidate, problem, k):
+            if problem is plan.seen[4]:
+                raise TimeOver
+            return outcome(length(problem) - 300 * (candidate.greed == 3.0 and problem is plan.seen[0]))
+
+        told(go)
+        found = carry_out_study(plan, TimeLimit(5.0))
+        assert (found.chosen.greed, found.recommended) == (3.0, DEFAULT)
+        text = study_text(found)
+        assert 'tb_wa_star(3) was the best, -0.7 % ± 0.7 intervals, but that may be chance: only k is tuned' in text
+        assert 'may be chance' in reasons(found)['algorithm']
+        assert reasons(found)['restart'].startswith('kept')
+
+    def test_is_told_of_nothing_where_all_was_done(self, told, problems):
+        told(lambda candidate, problem, k: outcome(length(problem)))
+        found = carry_out_study(make_plan(problems))
+        assert found.cut_short == []
+        assert 'before all was done' not in study_text(found)
+
+    def test_by_command_is_an_error_where_it_was_too_short(self, tmp_path, capsys):
+        assert main([*tune(tmp_path), '--time-limit', '1e-6']) == 2
+        assert '--time-limit of 1e-06 s was over' in capsys.readouterr().err.splitlines()[-1]
+        assert not (tmp_path / 'tuned.yaml').exists()
+
+
 class TestTrial:
     def test_on_a_static_map_is_a_run_to_the_goal(self, problems):
         """As move_to_goal() counts it, on the same costs."""
@@ -327,6 +445,14 @@ class TestTrial:
         drawn = draw_problems(ground(np.zeros((60, 60), bool)), 20, seed=3)
         assert sum(carry_out(problem, DEFAULT, 100, Conditions('changing')).restarts for problem in drawn) > 0
         assert not drawn[0].ground.grid.blocked.any()
+
+    def test_keeps_some_of_very_many_ticks_and_the_slowest(self, problems, monkeypatch):
+        whole = carry_out(problems[0], DEFAULT, 1, Conditions('static'))
+        monkeypatch.setattr(trial, 'MOST_TICKS', 10)
+        some = carry_out(problems[0], DEFAULT, 1, Conditions('static'))
+        assert len(some.ticks) <= 10 < len(whole.ticks)
+        assert some.ticks[-1, 1] == some.ticks[:, 1].max()
+        assert some.intervals == whole.intervals
 
     def test_is_given_up_after_a_while(self, problems):
         found = carry_out(problems[0], DEFAULT, 40, Conditions('static'), most=3)
@@ -404,6 +530,12 @@ class TestBudget:
         with pytest.raises(ValueError, match=told):
             Budget(tick_hz, cpu)
 
+    def test_in_which_not_one_expansion_fits_is_refused(self):
+        check_fits(Budget(20.0, 1e-4), Pace(1e-6, 100))
+        check_fits(Budget(20.0, 1e-7), Pace(1e-6, 100, cut_short=True))  # so few ticks do not tell
+        with pytest.raises(ValueError, match=r'0.00[0-9]* µs for the search.* 1 µs here; --cpu has to be above 3e-05'):
+            check_fits(Budget(20.0, 1e-7), Pace(1e-6, 100))
+
     def test_k_has_two_digits_and_fits(self):
         assert fitting_k(0.0075, 1.23e-7) == 60_000
         assert fitting_k(1e-9, 1e-6) == 1
@@ -424,7 +556,7 @@ class TestParameterFile:
     @pytest.mark.parametrize('parameters', [PlannerParameters(), ODD], ids=['defaults', 'odd'])
     @pytest.mark.parametrize('candidate', candidates('changing')[::3], ids=str)
     def test_gives_back_what_was_written(self, candidate, parameters, tmp_path):
-        tuned = with_candidate(parameters, candidate, 4321, 12.5)
+        tuned = with_candidate(parameters, candidate, 4321, Budget(12.5, 0.2))
         path = tmp_path / 'planner.yaml'
         path.write_text(parameter_file(tuned, 'a map', {'algorithm': 'because'}))
         assert read_parameters(path) == tuned
@@ -436,7 +568,9 @@ class TestParameterFile:
         told(lambda candidate, problem, k: outcome(length(problem) - 300 * (candidate.algorithm == 'rtba_star')))
         found = carry_out_study(make_plan(problems))
         why = reasons(found)
-        text = parameter_file(with_candidate(PlannerParameters(), found.recommended, found.k, 20.0), '', why)
+        text = parameter_file(
+            with_candidate(PlannerParameters(), found.recommended, found.k, found.plan.budget), '', why
+        )
         lines = text.splitlines()
         above = ' '.join(line.strip(' #') for line in lines[: lines.index('    algorithm: rtba_star')])
         assert why['algorithm'] in above
@@ -487,19 +621,49 @@ class TestComparison:
 
     def test_is_on_the_same_problems(self, problems):
         rivals = [Rival('slow', Candidate('tba_star'), 2, 0.0), Rival('fast', Candidate('tba_star'), 2000, 0.0)]
-        comparison = compare(rivals, problems[:6], 'static')
+        comparison = compare(rivals, problems[:12], 'static')
         slow, fast = (comparison.outcomes[rival.name] for rival in rivals)
-        assert len(slow) == len(fast) == 6
+        assert len(slow) == len(fast) == 12
         assert all(b.intervals <= a.intervals for a, b in zip(slow, fast, strict=True))
         assert 'which may be chance' not in comparison_text(comparison)
 
     def test_ends_when_the_time_is_over(self, problems):
-        clock = itertools.count(0.0, 10.0).__next__
         rivals = [Rival(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
-        comparison = compare(rivals, problems, 'static', time_limit_s=100.0, clock=clock)
-        had = {len(outcomes) for outcomes in comparison.outcomes.values()}
-        assert had == {5}
-        assert len(problems) > 5
+        for looks in (400, 1000):
+            comparison = compare(rivals, problems, 'static', TimeLimit(looks, Clock()))
+            assert 0 < comparison.had < len(problems)
+            assert {len(outcomes) for outcomes in comparison.outcomes.values()} == {comparison.had}
+            told = f'The time limit came after {comparison.had} of {len(problems)} problems'
+            assert told in comparison_text(comparison)
+
+    def test_without_time_for_one_problem_tells_nothing(self, problems):
+        rivals = [Rival(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
+        with pytest.raises(TooLittleTime, match='--time-limit of 3 s was over before all 2 files had tried one'):
+            compare(rivals, problems, 'static', TimeLimit(3, Clock()))
+
+    @pytest.mark.parametrize(
+        ('options', 'told'),
+        [
+            (['one.yaml'], 'two files or more'),
+            (['one.yaml', 'one.yaml'], 'each once'),
+            (['one.yaml', 'two.yaml', '--params', 'one.yaml'], '--params goes with tuning'),
+            (['one.yaml', 'nothing.yaml'], 'nothing.yaml: cannot be read'),
+        ],
+    )
+    def test_refuses_what_cannot_be_compared(self, options, told, tmp_path, capsys, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        for name in ('one.yaml', 'two.yaml'):
+            Path(name).write_text(parameter_file(PlannerParameters(), '', {}))
+        assert main([*tune(tmp_path), '--compare', *options]) == 2
+        assert told in capsys.readouterr().err
+
+    def test_tells_what_it_leaves_out_of_account(self):
+        ours = PlannerParameters()
+        others = dataclasses.replace(ours, tick_frequency=5.0, corner_cutting=True)
+        assert list(remarks({'a.yaml': ours, 'b.yaml': ours})) == []
+        costs, ticks = remarks({'a.yaml': ours, 'b.yaml': others})
+        assert 'b.yaml makes other costs of a map than a.yaml' in costs
+        assert 'b.yaml ticks at 5 Hz, a.yaml at 20' in ticks
 
     def test_by_command(self, tmp_path, capsys):
         for name, weight in (('one.yaml', 1.2), ('two.yaml', 4.0)):
@@ -597,14 +761,32 @@ def goals_on_growing_maps(count):
 
 
 class TestBag:
-    def test_keeps_few_of_many_maps(self):
+    def test_gives_each_map_once(self):
+        first, second = goals_on_growing_maps(2)
+        given = [first, first, second, second, second]
+        places = places_of(Path('bag'), given, PlannerParameters())
+        assert [place.ground.occupancy for place in places] == [goal.occupancy for goal in given]
+        assert len({id(place.ground) for place in places}) == 2
+
+    @pytest.mark.parametrize(('count', 'asked'), [(50, 50), (80, 50), (10, 10)])
+    def test_gives_problems_from_all_of_it(self, count, asked):
         given = list(goals_on_growing_maps(50))
         places = places_of(Path('bag'), given, PlannerParameters())
-        assert len(places) == 50
-        assert 4 <= len({id(place.ground) for place in places}) <= MOST_MAPS
-        drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), 60)
-        assert [problem.ground for problem in drawn[:50]] == [place.ground for place in places]
-        assert len({problem.seed for problem in drawn}) == 60
+        drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), count)
+        numbers = [[place.ground for place in places].index(problem.ground) for problem in drawn]
+        assert len(numbers) == len(set(numbers)) == asked
+        assert set(np.diff(sorted(numbers))) == {50 // asked}
+
+    def test_is_asked_no_longer_than_there_is_time(self):
+        given = list(goals_on_growing_maps(50))
+        places = places_of(Path('bag'), given, PlannerParameters())
+        drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), 50, TimeLimit(40, Clock()))
+        assert 1 < len(drawn) <= 40 * DRAWN_BY
+
+    def test_gives_its_goals_again_with_other_things_on_the_way(self):
+        drawn = again_and_again(draw_problems(ground(rooms()), 3, seed=0), 7)
+        assert [problem.start for problem in drawn[:4]] == [problem.start for problem in drawn[3:]]
+        assert len({problem.seed for problem in drawn}) == 7
 
     def test_whose_goals_cannot_be_reached_is_refused(self):
         (given,) = goals_on_growing_maps(1)

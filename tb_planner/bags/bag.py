@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.bags.snapshots import Snapshots
 from tb_planner.bags.topics import TF, BagError, Chosen, Topic, Topics, choose
 from tb_planner.bags.transforms import Transforms
 from tb_planner.cdr import (
@@ -49,7 +50,7 @@ class Event(NamedTuple):
 
 
 class GivenGoal(NamedTuple):
-    """A goal, and what was known when it was given."""
+    """A goal, and what was known when it was given; of maps that change often, as it was not long before."""
 
     occupancy: NDArray[np.int8]
     geometry: Geometry
@@ -70,6 +71,8 @@ class Bag:
         self.topics: Chosen = choose(path, counts, topics)
         self.problems: Counter[str] = Counter()
         """What was passed over, and how often, after events() have been read."""
+        self.read_whole = True
+        """Whether goals() had the time to read all of it."""
 
     @property
     def duration_s(self) -> float:
@@ -89,31 +92,26 @@ class Bag:
             except BadMessage as error:
                 self.problems[f'{topic.name}: {error}'] += 1
 
-    def goals(self) -> list[GivenGoal]:
-        """Those for which there was a map and a pose; raises BagError if there are none."""
-        occupancy: NDArray[np.int8] | None = None
-        geometry: Geometry | None = None
-        pose: Pose2 | None = None
-        goal: Goal | None = None
-        snapshot: NDArray[np.int8] | None = None  # goals between two changes of the map share it
-        found: list[GivenGoal] = []
+    def goals(self, time_is_over: Callable[[], bool] = lambda: False) -> list[GivenGoal]:
+        """Those for which there was a map and a pose, up to when the time is over; one that is only said again counts
+        once. Raises BagError if there are none."""
+        known = _Known()
+        found: list[tuple[int, Pose2, Pose2]] = []
+        self.read_whole = True
         for event in self.events():
-            what = event.what
-            if isinstance(what, Occupancy):
-                occupancy, geometry, snapshot = what.values.copy(), what.geometry, None
-            elif isinstance(what, Patch):
-                occupancy, snapshot = self._patched(occupancy, what), None
-            elif isinstance(what, Pose2):
-                pose = what
-            else:
-                goal = what
-            if goal is not None and pose is not None and occupancy is not None and geometry is not None:
-                snapshot = occupancy.copy() if snapshot is None else snapshot
-                found.append(GivenGoal(snapshot, geometry, pose, goal.pose))
-                goal = None
+            try:
+                known.take(event.what)
+            except BadMessage as error:
+                self.problems[f'{error}'] += 1
+            if given := known.take_goal():
+                found.append(given)
+            if time_is_over():
+                self.read_whole = False
+                break
         if not found:
-            raise BagError(f'{self.path}: no goal with a map and a pose before it or behind it{self._troubles()}')
-        return found
+            over = '' if self.read_whole else ' in as much of it as there was time to read'
+            raise BagError(f'{self.path}: no goal with a map and a pose before it or behind it{over}{self._troubles()}')
+        return [GivenGoal(*known.maps.at(number), start, goal) for number, start, goal in found]
 
     def _messages(self) -> Iterator[tuple[Topic, int, bytes]]:
         """Of the topics that count, and of static transforms if the pose comes from TF."""
@@ -131,17 +129,51 @@ class Bag:
             connection, at_ns, data = item
             yield wanted[connection.topic], at_ns, bytes(data)
 
-    def _patched(self, occupancy: NDArray[np.int8] | None, patch: Patch) -> NDArray[np.int8] | None:
-        (x, y), (height, width) = patch.at, patch.values.shape
-        if occupancy is None or not (0 <= x <= occupancy.shape[1] - width and 0 <= y <= occupancy.shape[0] - height):
-            self.problems['map update outside the map'] += 1
-            return occupancy
-        occupancy[y : y + height, x : x + width] = patch.values
-        return occupancy
-
     def _troubles(self) -> str:
         told = '; '.join(f'{text} ({count} times)' for text, count in self.problems.most_common(3))
         return f': {told}' if told else ''
+
+
+class _Known:
+    """What a robot knows when it is told a goal."""
+
+    def __init__(self) -> None:
+        self.maps = Snapshots()
+        self._occupancy: NDArray[np.int8] | None = None
+        self._geometry: Geometry | None = None
+        self._changed = False
+        self._number = -1
+        self._pose: Pose2 | None = None
+        self._goal: Goal | None = None
+        self._last_goal: Goal | None = None
+
+    def take(self, what: What) -> None:
+        """Raises BadMessage."""
+        if isinstance(what, Occupancy):
+            self._occupancy, self._geometry, self._changed = what.values.copy(), what.geometry, True
+        elif isinstance(what, Patch):
+            self._patch(what)
+        elif isinstance(what, Pose2):
+            self._pose = what
+        elif what != self._last_goal:
+            self._goal = self._last_goal = what
+
+    def take_goal(self) -> tuple[int, Pose2, Pose2] | None:
+        """A new one, once map and pose are known: the number of the map, from where, and to where."""
+        if self._goal is None or self._pose is None or self._occupancy is None or self._geometry is None:
+            return None
+        if self._changed:
+            self._number, self._changed = self.maps.take(self._occupancy, self._geometry), False
+        goal, self._goal = self._goal, None
+        return self._number, self._pose, goal.pose
+
+    def _patch(self, patch: Patch) -> None:
+        (x, y), (height, width) = patch.at, patch.values.shape
+        occupancy = self._occupancy
+        if occupancy is None or not (0 <= x <= occupancy.shape[1] - width and 0 <= y <= occupancy.shape[0] - height):
+            raise BadMessage('map update outside the map')
+        occupancy[y : y + height, x : x + width] = patch.values
+        self._changed = True
 
 
 class _Hearing:

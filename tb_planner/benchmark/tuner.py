@@ -26,6 +26,7 @@ from tb_planner.tuning.ground import Ground, draw_problems
 from tb_planner.tuning.parameter_file import candidate_of
 from tb_planner.tuning.study import Plan as StudyPlan
 from tb_planner.tuning.study import Study, carry_out_study
+from tb_planner.tuning.time_limit import TimeLimit
 from tb_planner.tuning.trial import WORLDS, Conditions
 
 SIZE = 512
@@ -94,16 +95,17 @@ def runs(
     for world, cpu in settings:
         for place in terrains:
             occupancy = (place.build() * OCCUPIED).astype(np.int8)
+            limit = TimeLimit(options.time_limit)
             ground = Ground(place.name, occupancy, CostRules(resolution_m=1.0))
             study = carry_out_study(
                 StudyPlan(
-                    seen=draw_problems(ground, problems, 2 * options.seed),
-                    unseen=draw_problems(ground, unseen, 2 * options.seed + 1),
+                    seen=draw_problems(ground, problems, 2 * options.seed, limit),
+                    unseen=draw_problems(ground, unseen, 2 * options.seed + 1, limit),
                     budget=Budget(options.tick_hz, cpu),
                     conditions=Conditions(world, parameters.min_improvement),
                     default=candidate_of(parameters),
-                    time_limit_s=options.time_limit,
-                )
+                ),
+                limit,
             )
             yield {'kind': place.kind, 'map': place.name, 'world': world, 'part_of_core': cpu, **row_of(study)}
             if study.interrupted:

@@ -7,17 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from tb_planner.bags import GivenGoal
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Cell
 from tb_planner.navigator import Pose2, cell_of, whole_cells
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.tuning.ground import Ground, NoProblems, Problem
-
-MOST_MAPS = 8
-"""So many states of a bag's map are kept, each some 30 bytes a cell; goals in between are asked on the one before."""
+from tb_planner.tuning.time_limit import DRAWN_BY, NO_LIMIT, TimeLimit
 
 
 class Place(NamedTuple):
@@ -29,27 +25,50 @@ class Place(NamedTuple):
 
 def places_of(path: Path, given: Sequence[GivenGoal], parameters: PlannerParameters) -> list[Place]:
     """One for each goal; those with the same map share it."""
-    firsts = [number for number in range(len(given)) if not number or not _is_same(given[number], given[number - 1])]
-    kept = set(firsts[:: -(-len(firsts) // MOST_MAPS)])
     places: list[Place] = []
     for number, goal in enumerate(given):
-        if number in kept:
+        if number and goal.occupancy is given[number - 1].occupancy:
+            places.append(places[-1])
+        else:
             rules = parameters.cost_rules(goal.geometry.resolution_m)
             ground = Ground(path.stem, goal.occupancy, rules, parameters.corner_cutting)
             places.append(Place(ground, goal.geometry))
-        else:
-            places.append(places[-1])
     return places
 
 
 def bag_problems(
-    path: Path, given: Sequence[GivenGoal], places: Sequence[Place], parameters: PlannerParameters, count: int
+    path: Path,
+    given: Sequence[GivenGoal],
+    places: Sequence[Place],
+    parameters: PlannerParameters,
+    count: int,
+    limit: TimeLimit = NO_LIMIT,
 ) -> list[Problem]:
-    """As many as asked for: each goal again and again, with other things on the way. Raises NoProblems."""
-    found = [problem for pair in zip(given, places) if (problem := _problem(*pair, parameters)) is not None]
+    """So many at most, from all of the bag; fewer where they take long. Raises NoProblems."""
+    found: list[Problem] = []
+    asked = 0
+    step = -(-len(given) // count)
+    soon = limit.part(DRAWN_BY)
+    for number in (number for first in range(step) for number in range(first, len(given), step)):
+        if len(found) == count or (soon if found else limit).is_over:
+            break
+        asked += 1
+        problem = _problem(given[number], places[number], parameters)
+        if problem is not None:
+            found.append(problem)
     if not found:
-        raise NoProblems(f'{path}: of {len(given)} goals none can be reached from where the robot was')
-    return [replace(found[number % len(found)], seed=number) for number in range(count)]
+        asked_of = f'{asked} of {len(given)}' if asked < len(given) else f'{asked}'
+        over = f', and then the {limit} was over' if asked < len(given) else ''
+        raise NoProblems(
+            f'{path}: of {asked_of} goals none can be reached from where the robot was{over}; are the topics the right '
+            f'ones, and the robot’s radius of {parameters.robot_radius_m} m?'
+        )
+    return found
+
+
+def again_and_again(problems: Sequence[Problem], count: int) -> list[Problem]:
+    """So many, each with other things on the way."""
+    return [replace(problems[number % len(problems)], seed=number) for number in range(count)]
 
 
 def _problem(given: GivenGoal, place: Place, parameters: PlannerParameters) -> Problem | None:
@@ -63,7 +82,3 @@ def _free_cell(place: Place, pose: Pose2, tolerance_m: float) -> Cell | None:
     if not place.geometry.contains(cell):
         return None
     return place.ground.grid.nearest_free(cell, whole_cells(tolerance_m, place.geometry))
-
-
-def _is_same(one: GivenGoal, other: GivenGoal) -> bool:
-    return one.geometry == other.geometry and np.array_equal(one.occupancy, other.occupancy)

@@ -5,18 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tb_planner.tuning.candidates import Candidate
 from tb_planner.tuning.ground import Problem
-from tb_planner.tuning.trial import Conditions, carry_out
+from tb_planner.tuning.time_limit import NO_LIMIT, TimeLimit
+from tb_planner.tuning.trial import Conditions, CutShort, carry_out
 
 SEARCH_SHARE = 0.75
 """Of a tick's budget; the rest is for what else a tick does, and for ticks that are slower than those measured."""
 MEASURED = (Candidate('tba_star'), Candidate('tb_wa_star', 1.5), Candidate('tb_gbfs'))
 FIRST_K = 2000
 MOST_K = 10**9
+ENOUGH_TICKS = 1000
+"""To tell for certain that a budget is too small."""
+LEAST_EXPANSION_S = 1e-10
+"""Clocks are not so fine that an expansion could take less."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +51,57 @@ def fitting_k(time_s: float, expansion_s: float) -> int:
     return int(k / digits) * digits
 
 
-def measured_expansion_s(problems: Sequence[Problem], conditions: Conditions, time_s: float) -> float:
-    """Seconds that an expansion takes, 99 ticks of 100, where a tick is so long: first with few a tick, then with as
-    many as seem to fit."""
-    slowest_s = _slowest_s(problems, conditions, FIRST_K)
-    return max(_slowest_s(problems, conditions, fitting_k(time_s, slowest_s)), 1e-10)
+class Pace(NamedTuple):
+    """How fast this computer searches this map."""
+
+    expansion_s: float
+    """Seconds that an expansion takes, 99 ticks of 100."""
+    ticks: int
+    """That were measured."""
+    cut_short: bool = False
 
 
-def _slowest_s(problems: Sequence[Problem], conditions: Conditions, k: int) -> float:
-    return max(_expansion_s(problems, candidate, k, conditions) for candidate in MEASURED)
+def measured_pace(
+    problems: Sequence[Problem], conditions: Conditions, time_s: float, limit: TimeLimit = NO_LIMIT
+) -> Pace:
+    """Where a tick may search so long: first with few expansions a tick, then with as many as seem to fit. Each
+    algorithm gets a tick at least, whatever the limit."""
+    first = _slowest(problems, conditions, FIRST_K, limit.share(2))
+    return _slowest(problems, conditions, fitting_k(time_s, first.expansion_s), limit)
 
 
-def _expansion_s(problems: Sequence[Problem], candidate: Candidate, k: int, conditions: Conditions) -> float:
-    ticks = np.concatenate([carry_out(problem, candidate, k, conditions).ticks for problem in problems])
-    if len(ticks) == 0:
-        return 0.0
+def check_fits(budget: Budget, pace: Pace) -> None:
+    """That a tick with one expansion does, if that is known."""
+    search_s = SEARCH_SHARE * budget.tick_s
+    known = pace.ticks >= ENOUGH_TICKS or not pace.cut_short
+    if known and search_s < pace.expansion_s:
+        raise ValueError(
+            f'a tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e6 * search_s:.2g} µs for the '
+            f'search, and one expansion takes {1e6 * pace.expansion_s:.2g} µs here; --cpu has to be above '
+            f'{budget.cpu * pace.expansion_s / search_s:.1g}, or --tick-hz lower'
+        )
+
+
+def _slowest(problems: Sequence[Problem], conditions: Conditions, k: int, limit: TimeLimit) -> Pace:
+    """Of the algorithms that differ in how long an expansion takes; each has an equal part of the time left."""
+    paces = [
+        _pace(problems, candidate, k, conditions, limit.share(len(MEASURED) - number))
+        for number, candidate in enumerate(MEASURED)
+    ]
+    slowest_s = max(max(pace.expansion_s for pace in paces), LEAST_EXPANSION_S)
+    return Pace(slowest_s, sum(pace.ticks for pace in paces), any(pace.cut_short for pace in paces))
+
+
+def _pace(problems: Sequence[Problem], candidate: Candidate, k: int, conditions: Conditions, limit: TimeLimit) -> Pace:
+    measured: list[NDArray[np.float64]] = []
+    cut_short = False
+    for problem in problems:
+        try:
+            measured.append(carry_out(problem, candidate, k, conditions, limit=limit).ticks)
+        except CutShort as cut:
+            measured.append(cut.outcome.ticks)
+            cut_short = True
+            break
+    ticks = np.concatenate(measured)
     full = ticks[ticks[:, 0] >= ticks[:, 0].max() / 2]  # in small ones other things than expansions take the time
-    return float(np.percentile(full[:, 1] / full[:, 0], 99))
+    return Pace(float(np.percentile(full[:, 1] / full[:, 0], 99)), len(ticks), cut_short)

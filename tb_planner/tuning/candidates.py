@@ -28,6 +28,11 @@ class Candidate:
         """w of g + w h; inf for greedy search."""
         return self.row.weight
 
+    def is_like(self, other: Candidate) -> bool:
+        """Whether it is the same by another name: a weight that is not used, a rule that is the algorithm's own."""
+        ours, theirs = self.row, other.row
+        return (ours.weight, ours.restart, ours.learn_h) == (theirs.weight, theirs.restart, theirs.learn_h)
+
     def __str__(self) -> str:
         weight = f'({self.weight:g})' if self.algorithm == 'tb_wa_star' else ''
         return f'{self.algorithm}{weight}' + f', {self.restart}' * bool(self.restart)

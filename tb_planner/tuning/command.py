@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tb_planner import picture
-from tb_planner.bags import is_bag, open_bag
 from tb_planner.bags.options import add_topic_options, topics_of
-from tb_planner.maps import Map, read_map
 from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.tuning.bag_problems import bag_problems, places_of
-from tb_planner.tuning.budget import SEARCH_SHARE, Budget, measured_expansion_s
-from tb_planner.tuning.comparison import Rival, compare, comparison_text, k_of
-from tb_planner.tuning.ground import Ground, Problem, draw_problems
+from tb_planner.tuning.budget import SEARCH_SHARE, Budget, measured_pace
+from tb_planner.tuning.comparison import Rival, compare, comparison_text, k_of, remarks
+from tb_planner.tuning.ground import Problem
 from tb_planner.tuning.parameter_file import (
     candidate_of,
     check_folder,
@@ -22,11 +20,14 @@ from tb_planner.tuning.parameter_file import (
     parameter_file,
     read_parameters,
     with_candidate,
+    write_text,
 )
-from tb_planner.tuning.plot import draw_study
+from tb_planner.tuning.plot import check_may_draw, draw_study
+from tb_planner.tuning.problem_sets import Wanted, read_problems
 from tb_planner.tuning.progress import ProgressLine
 from tb_planner.tuning.report import IN_WORDS, head, reasons, study_text
 from tb_planner.tuning.study import MEASURED_ON, Plan, Study, carry_out_study
+from tb_planner.tuning.time_limit import MEASURED_BY, TimeLimit
 from tb_planner.tuning.trial import WORLDS, Conditions
 
 DONE, INTERRUPTED = 0, 130
@@ -58,7 +59,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     budget.add_argument('--cpu', metavar='PART', type=float, default=0.2, help='of a core, for searching; default: 0.2')
     add_trial_options(parser.add_argument_group('problems'))
     parser.add_argument('--params', metavar='FILE', type=Path, help='the parameters now, default: the defaults')
-    parser.add_argument('--compare', metavar='FILE', type=Path, nargs='+', help='only compare these parameter files')
+    parser.add_argument(
+        '--compare', metavar='FILE', type=Path, nargs='+', help='only compare these parameter files, with their budgets'
+    )
     parser.add_argument(
         '-o', '--output', metavar='FILE', type=Path, default=Path('planner.yaml'), help='default: planner.yaml'
     )
@@ -82,74 +85,63 @@ def add_trial_options(group: argparse._ArgumentGroup) -> None:
         metavar='S',
         type=float,
         default=120.0,
-        help='seconds after which no problem is begun, default: 120',
+        help='seconds; what is under way then is broken off, and the rest left out; default: 120',
     )
 
 
 def tune(options: argparse.Namespace) -> int:
     """Ends with 0, or with 130 if it was interrupted and what there was has been told."""
+    limit = TimeLimit(options.time_limit)
     if options.problems < 1 or options.seed < 0:
         raise ValueError(f'--problems is {options.problems}, --seed {options.seed}; they are at least 1, and 0')
     if options.compare:
-        return compare_files(options)
+        return compare_files(options, limit)
     png = options.png or options.output.with_suffix('.png')
     check_may_write(options.output)
+    check_folder('--png', png)
+    check_may_draw(png)
     if options.png is not None:
-        check_folder('--png', png)
         picture.check_matplotlib()
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
-    plan = make_plan(options, parameters)
-    progress = ProgressLine()
-    try:
-        study = carry_out_study(plan, progress)
-    finally:
-        progress.close()
+    with ProgressLine(limit) as progress:
+        study = carry_out_study(make_plan(options, parameters, limit, progress), limit, progress)
     print(study_text(study))
     write(study, parameters, options.output)
     draw(study, png, asked_for=options.png is not None)
     return INTERRUPTED if study.interrupted else DONE
 
 
-def make_plan(options: argparse.Namespace, parameters: PlannerParameters) -> Plan:
+def make_plan(
+    options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit, progress: ProgressLine
+) -> Plan:
     budget = Budget(parameters.tick_frequency if options.tick_hz is None else options.tick_hz, options.cpu)
-    seen, unseen = read_problems(options, parameters)
+    progress(0.0, 'drawing problems')
+    sets = read_problems(wanted(options), parameters, limit)
     return Plan(
-        seen=seen,
-        unseen=unseen,
+        seen=sets.seen,
+        unseen=sets.unseen,
         budget=budget,
         conditions=Conditions(options.world, parameters.min_improvement),
         default=candidate_of(parameters),
-        time_limit_s=options.time_limit,
+        origin=sets.origin,
+        cut_short=sets.cut_short,
     )
 
 
-def read_problems(options: argparse.Namespace, parameters: PlannerParameters) -> tuple[list[Problem], list[Problem]]:
-    """Problems to choose by, and others."""
-    if is_bag(options.map):
-        return problems_of_bag(options, parameters)
-    ground = ground_of(read_map(options.map), parameters)
-    problems = draw_problems(ground, 2 * options.problems, options.seed)
-    return problems[::2], problems[1::2]
-
-
-def problems_of_bag(options: argparse.Namespace, parameters: PlannerParameters) -> tuple[list[Problem], list[Problem]]:
-    """The bag's goals to choose by, on a map that stays as it is each once; others are drawn on its last map."""
-    with open_bag(options.map, topics_of(options), options.base_frame) as bag:
-        given = bag.goals()
-    places = places_of(options.map, given, parameters)
-    count = len(given) if options.world == 'static' else options.problems
-    seen = bag_problems(options.map, given, places, parameters, count)
-    return seen, draw_problems(places[-1].ground, options.problems, options.seed)
-
-
-def ground_of(map_: Map, parameters: PlannerParameters) -> Ground:
-    rules = parameters.cost_rules(map_.resolution_m)
-    return Ground(map_.name, map_.occupancy, rules, parameters.corner_cutting)
+def wanted(options: argparse.Namespace) -> Wanted:
+    return Wanted(
+        path=options.map,
+        world=options.world,
+        problems=options.problems,
+        seed=options.seed,
+        topics=topics_of(options),
+        base_frame=options.base_frame,
+    )
 
 
 def write(study: Study, parameters: PlannerParameters, path: Path) -> None:
-    tuned = with_candidate(parameters, study.recommended, study.k, study.plan.budget.tick_hz)
-    path.write_text(parameter_file(tuned, head(study), reasons(study)), encoding='utf-8')
+    tuned = with_candidate(parameters, study.recommended, study.k, study.plan.budget)
+    write_text(path, parameter_file(tuned, head(study), reasons(study)))
     print(f'\n{path}: ros2 launch tb_planner planner.launch.py params_file:={path}')
 
 
@@ -164,22 +156,38 @@ def draw(study: Study, path: Path, *, asked_for: bool) -> None:
         print(f'{path}: the trade-off')
 
 
-def compare_files(options: argparse.Namespace) -> int:
+def compare_files(options: argparse.Namespace, limit: TimeLimit) -> int:
     """The map is seen by the first one's rules."""
+    if options.params is not None:
+        raise ValueError('--params goes with tuning; name that file with --compare, too')
+    if len({path.resolve() for path in options.compare}) < max(len(options.compare), 2):
+        raise ValueError(f'--compare {" ".join(map(str, options.compare))}: it takes two files or more, each once')
     names = {path.name for path in options.compare}
     files = {path.name if len(names) == len(options.compare) else str(path): path for path in options.compare}
     parameters = {name: read_parameters(path) for name, path in files.items()}
-    first = next(iter(parameters.values()))
-    problems, _ = read_problems(options, first)
-    for name, others in parameters.items():
-        if others.cost_rules(1.0) != first.cost_rules(1.0):
-            print(f'{name} makes other costs of a map than {next(iter(files))}, by whose rules all are compared')
+    for remark in remarks(parameters):
+        print(remark)
+    with ProgressLine(limit) as progress:
+        progress(0.0, 'drawing problems')
+        sets = read_problems(wanted(options), next(iter(parameters.values())), limit)
+        rivals = make_rivals(parameters, sets.seen, options.world, limit)
+        comparison = compare(rivals, sets.seen, options.world, limit, progress)
+    print(comparison_text(comparison))
+    return INTERRUPTED if comparison.interrupted else DONE
+
+
+def make_rivals(
+    parameters: Mapping[str, PlannerParameters], problems: Sequence[Problem], world: str, limit: TimeLimit
+) -> list[Rival]:
+    """This computer is measured if one of them says how long to search, and not how much."""
     expansion_s = 0.0
     if any(not found.expansions_per_tick for found in parameters.values()):
         longest_s = SEARCH_SHARE * max(found.search_time_s for found in parameters.values())
-        conditions = Conditions(options.world, first.min_improvement)
-        expansion_s = measured_expansion_s(problems[:MEASURED_ON], conditions, longest_s)
-    rivals = [
+        first = next(iter(parameters.values()))
+        conditions = Conditions(world, first.min_improvement)
+        measured = measured_pace(problems[:MEASURED_ON], conditions, longest_s, limit.part(MEASURED_BY))
+        expansion_s = measured.expansion_s
+    return [
         Rival(
             name,
             candidate_of(found),
@@ -188,10 +196,3 @@ def compare_files(options: argparse.Namespace) -> int:
         )
         for name, found in parameters.items()
     ]
-    progress = ProgressLine()
-    try:
-        comparison = compare(rivals, problems, options.world, progress, options.time_limit)
-    finally:
-        progress.close()
-    print(comparison_text(comparison))
-    return INTERRUPTED if comparison.interrupted else DONE

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.tuning.budget import fitting_k
 from tb_planner.tuning.candidates import Candidate
 from tb_planner.tuning.figures import difference, figures_of
 from tb_planner.tuning.ground import Problem
 from tb_planner.tuning.report import COLUMNS, figures_columns, table
-from tb_planner.tuning.study import Progress, silent, while_time_lasts
+from tb_planner.tuning.study import Progress, silent
+from tb_planner.tuning.time_limit import NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
 from tb_planner.tuning.trial import Conditions, Outcome, carry_out
 
 
@@ -31,8 +31,15 @@ class Comparison:
     """The first one is what the others are compared with."""
 
     rivals: Sequence[Rival]
+    problems: int
+    """That there are."""
     outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
     interrupted: bool = False
+
+    @property
+    def had(self) -> int:
+        """Problems that all of them have had."""
+        return len(self.outcomes[self.rivals[0].name])
 
 
 def k_of(expansions_per_tick: int, search_time_s: float, expansion_s: float) -> int:
@@ -40,29 +47,48 @@ def k_of(expansions_per_tick: int, search_time_s: float, expansion_s: float) -> 
     return expansions_per_tick or fitting_k(search_time_s, expansion_s)
 
 
+def remarks(parameters: Mapping[str, PlannerParameters]) -> Iterator[str]:
+    """What the files differ in, and the comparison does not."""
+    (first, base), *others = parameters.items()
+    for name, found in others:
+        if (found.cost_rules(1.0), found.corner_cutting) != (base.cost_rules(1.0), base.corner_cutting):
+            yield f'{name} makes other costs of a map than {first}, by whose rules all are compared.'
+        if found.tick_frequency != base.tick_frequency:
+            yield (
+                f'{name} ticks at {found.tick_frequency:g} Hz, {first} at {base.tick_frequency:g}: ticks are counted '
+                'here, however long they are, and all agents move a cell a tick.'
+            )
+
+
 def compare(
     rivals: Sequence[Rival],
     problems: Sequence[Problem],
     world: str,
+    limit: TimeLimit = NO_LIMIT,
     progress: Progress = silent,
-    time_limit_s: float = math.inf,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Comparison:
-    """All of them get the same problems; Ctrl-C, or the time limit, ends it with those that all have had."""
-    comparison = Comparison(rivals, {rival.name: [] for rival in rivals})
+    """All of them get the same problems; Ctrl-C, or the time limit, ends it with those that all have had. Before there
+    is one, Ctrl-C goes on upwards, and the limit becomes TooLittleTime."""
+    comparison = Comparison(rivals, len(problems), {rival.name: [] for rival in rivals})
     try:
-        for number, problem in enumerate(while_time_lasts(problems, clock() + time_limit_s, clock)):
+        for problem in limit.while_it_lasts(problems):
             results = [
-                carry_out(problem, rival.candidate, rival.k, Conditions(world, rival.min_improvement))
+                carry_out(problem, rival.candidate, rival.k, Conditions(world, rival.min_improvement), limit=limit)
                 for rival in rivals
             ]
             for rival, outcome in zip(rivals, results, strict=True):
                 comparison.outcomes[rival.name].append(outcome)
-            progress((number + 1) / len(problems), f'problem {number + 1} of {len(problems)}')
+            progress(comparison.had / len(problems), f'problem {comparison.had} of {len(problems)}')
     except KeyboardInterrupt:
-        if not comparison.outcomes[rivals[0].name]:
+        if not comparison.had:
             raise
         comparison.interrupted = True
+    except TimeOver:
+        if not comparison.had:
+            raise TooLittleTime(
+                f'the {limit} was over before all {len(rivals)} files had tried one problem; a longer one, or more '
+                'expansions a tick, would do'
+            ) from None
     return comparison
 
 
@@ -76,11 +102,17 @@ def comparison_text(comparison: Comparison) -> str:
         name = f'{rival.name}: {rival.candidate}, k = {rival.k:,}'
         rows.append((name, figures_columns(more, figures_of(outcomes))))
     verdicts = [_verdict(comparison, first, rival) for rival in others]
-    broken_off = [f'Interrupted after {len(base)} problems'] * comparison.interrupted
-    return '\n\n'.join([table('', COLUMNS, rows), *verdicts, *broken_off])
+    return '\n\n'.join([table('', COLUMNS, rows), *verdicts, *_broken_off(comparison)])
+
+
+def _broken_off(comparison: Comparison) -> list[str]:
+    if comparison.had == comparison.problems:
+        return []
+    why = 'Interrupted' if comparison.interrupted else 'The time limit came'
+    return [f'{why} after {comparison.had} of {comparison.problems} problems.']
 
 
 def _verdict(comparison: Comparison, first: Rival, rival: Rival) -> str:
     found = difference(comparison.outcomes[rival.name], comparison.outcomes[first.name])
     text = f'{rival.name} needs {found} intervals against {first.name}'
-    return text if abs(found.mean) > 2 * found.error else f'{text}, which may be chance'
+    return text if found.is_clear else f'{text}, which may be chance'

@@ -10,6 +10,9 @@ import numpy as np
 
 from tb_planner.tuning.trial import Outcome
 
+STUDENTS_T = {2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6, 7: 2.4, 8: 2.4, 9: 2.3, 10: 2.3}
+"""By problems: standard errors that are exceeded by chance once in 20 times; of more problems about 2."""
+
 
 class Figures(NamedTuple):
     """Means over problems; tick times are those of ticks that searched."""
@@ -32,9 +35,16 @@ class Difference(NamedTuple):
 
     mean: float
     error: float
+    problems: int
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is hardly chance, which few problems can hardly tell."""
+        return abs(self.mean) > STUDENTS_T.get(self.problems, 2.0) * self.error
 
     def __str__(self) -> str:
-        return f'{100 * self.mean:+.1f} % ± {100 * self.error:.1f}'
+        error = f'± {100 * self.error:.1f}' if math.isfinite(self.error) else 'on one problem'
+        return f'{100 * self.mean:+.1f} % {error}'
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> Figures:
@@ -65,4 +75,4 @@ def difference(ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> Difference
     base = np.array([outcome.weighed for outcome in theirs[:count]])
     more = np.array([outcome.weighed for outcome in ours[:count]]) - base
     error = float(more.std(ddof=1)) / math.sqrt(count) if count > 1 else math.inf
-    return Difference(float(more.mean() / base.mean()), error / float(base.mean()))
+    return Difference(float(more.mean() / base.mean()), error / float(base.mean()), count)

@@ -12,6 +12,7 @@ from tb_planner.algorithms import tba_star
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.grid import Cell, Grid
 from tb_planner.planner import Status, find_path
+from tb_planner.tuning.time_limit import DRAWN_BY, NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
 
 APART = 0.25
 """Start and goal lie at least this part of the map's longer side away from each other."""
@@ -63,22 +64,21 @@ class Problem:
     seed: int
 
 
-def draw_problems(ground: Ground, count: int, seed: int) -> list[Problem]:
-    """So many, between known free cells; the same for the same seed. Raises NoProblems."""
+def draw_problems(ground: Ground, count: int, seed: int, limit: TimeLimit = NO_LIMIT) -> list[Problem]:
+    """So many, between known free cells; the same for the same seed. Fewer where they take long, but one at least.
+
+    Raises NoProblems, and TooLittleTime."""
     random = np.random.default_rng(seed)
     free = (ground.occupancy >= 0) & np.isfinite(ground.costmap.costs)
     cells = np.flatnonzero(free)
-    width = free.shape[1]
     apart = APART * max(free.shape)
+    soon = limit.part(DRAWN_BY)
     found: list[Problem] = []
-    while len(found) < count:
-        problem = None
-        for _ in range(DRAWS if len(cells) else 0):
-            (y0, y1), (x0, x1) = (pair.tolist() for pair in np.divmod(random.choice(cells, 2), width))
-            if max(abs(x1 - x0), abs(y1 - y0)) >= max(apart, 1):
-                problem = ground.problem((x0, y0), (x1, y1), seed=int(random.integers(2**31)))
-                if problem is not None:
-                    break
+    while len(found) < count and not (found and soon.is_over):
+        try:
+            problem = _draw(ground, cells, apart, random, soon if found else limit)
+        except TimeOver:
+            break
         if problem is not None:
             found.append(problem)
         elif apart < 1:
@@ -88,4 +88,26 @@ def draw_problems(ground: Ground, count: int, seed: int) -> list[Problem]:
             )
         else:
             apart /= 2
+    if not found:
+        raise TooLittleTime(
+            f'{ground.name}: the {limit} was over before a start and a goal that are joined by a way were found among '
+            f'{len(cells)} free cells; a longer one may help'
+        )
     return found
+
+
+def _draw(
+    ground: Ground, cells: NDArray[np.int64], apart: float, random: np.random.Generator, limit: TimeLimit
+) -> Problem | None:
+    """One with start and goal so far apart; None if there seems to be none. Raises TimeOver."""
+    width = ground.occupancy.shape[1]
+    for _ in range(DRAWS if len(cells) else 0):
+        (y0, y1), (x0, x1) = (pair.tolist() for pair in np.divmod(random.choice(cells, 2), width))
+        if max(abs(x1 - x0), abs(y1 - y0)) < max(apart, 1):
+            continue
+        if limit.is_over:
+            raise TimeOver
+        problem = ground.problem((x0, y0), (x1, y1), seed=int(random.integers(2**31)))
+        if problem is not None:
+            return problem
+    return None

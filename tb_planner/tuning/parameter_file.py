@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import errno
+import math
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import yaml
 
 from tb_planner.parameters import as_yaml, make, refusals, specs
 from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.tuning.budget import SEARCH_SHARE, Budget
 from tb_planner.tuning.candidates import Candidate
 
 NODE = 'tb_planner'
@@ -37,16 +41,18 @@ def candidate_of(parameters: PlannerParameters) -> Candidate:
     return Candidate(parameters.algorithm, parameters.weight, parameters.restart)
 
 
-def with_candidate(parameters: PlannerParameters, candidate: Candidate, k: int, tick_hz: float) -> PlannerParameters:
-    """These, but for what has been tuned."""
+def with_candidate(parameters: PlannerParameters, candidate: Candidate, k: int, budget: Budget) -> PlannerParameters:
+    """These, but for what has been tuned, and the budget's time for who sets expansions_per_tick to 0."""
     weight = candidate.weight if candidate.algorithm == 'tb_wa_star' else parameters.weight
+    times = specs(PlannerParameters)['search_time_s']
     return dataclasses.replace(
         parameters,
         algorithm=candidate.algorithm,
         weight=weight,
         restart=candidate.restart,
         expansions_per_tick=k,
-        tick_frequency=float(tick_hz),
+        tick_frequency=float(budget.tick_hz),
+        search_time_s=float(f'{min(max(SEARCH_SHARE * budget.tick_s, times.low or 0), times.high or math.inf):.3g}'),
     )
 
 
@@ -63,8 +69,20 @@ def check_folder(option: str, path: Path) -> None:
 def check_may_write(path: Path) -> None:
     """Before the work, not after it."""
     check_folder('-o', path)
-    if path.exists() and (not path.is_file() or not path.read_text(errors='replace').startswith(f'# {HEADING}')):
-        raise ValueError(f'-o {path}: it is there already, and was not written by the tuner; give another name')
+    try:
+        if path.exists() and (not path.is_file() or not path.read_text(errors='replace').startswith(f'# {HEADING}')):
+            raise ValueError(f'-o {path}: it is there already, and was not written by the tuner; give another name')
+    except OSError as error:
+        raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f'-o {path}: cannot be written: {os.strerror(errno.EACCES)}')
+
+
+def write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:

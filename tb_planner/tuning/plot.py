@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_planner.picture import check_matplotlib
+from tb_planner.picture import PictureError, check_matplotlib
 from tb_planner.tuning.candidates import WEIGHTS, Candidate
 from tb_planner.tuning.study import Study
 
@@ -17,8 +17,23 @@ COLOURS = {'lazy': '#0072b2', 'path_cost_increased': '#e69f00', 'eager': '#009e7
 MARKS = {'lazy': 'o', 'path_cost_increased': 's', 'eager': '^'}
 LEARNING_COLOUR = '#cc79a7'
 PERCENTS = (-20, -10, -5, -2, 0, 2, 5, 10, 20, 50, 100)
+SIGNATURE = 'python -m tb_planner tune'
+"""Stands in every plot, which may be drawn over; pictures of others may not."""
 GREEDY_AT = 1.6 * WEIGHTS[-1]
 """Where TB-GBFS stands on the scale of weights."""
+
+
+def check_may_draw(path: Path) -> None:
+    """Before the work: beside a file of parameters may lie a map's image."""
+    if not path.exists():
+        return
+    try:
+        with path.open('rb') as file:
+            is_ours = SIGNATURE.encode() in file.read(1000)
+    except OSError as error:
+        raise ValueError(f'{path}: the plot cannot be written there: {error.strerror}') from error
+    if not is_ours:
+        raise ValueError(f'{path}: it is there already, and was not drawn by the tuner; --png names another')
 
 
 def draw_study(study: Study, path: Path) -> None:
@@ -32,7 +47,10 @@ def draw_study(study: Study, path: Path) -> None:
     _draw_less(by_k, study)
     ground = study.plan.seen[0].ground
     figure.suptitle(f'{ground.name}, {study.plan.conditions.world} world: recommended {study.recommended}')
-    figure.savefig(path, dpi=120, format='png')
+    try:
+        figure.savefig(path, dpi=120, format='png', metadata={'Software': SIGNATURE})
+    except OSError as error:
+        raise PictureError(f'{path}: the plot cannot be written: {error.strerror}') from error
 
 
 def _draw_weights(axes: Axes, study: Study) -> None:
@@ -44,18 +62,23 @@ def _draw_weights(axes: Axes, study: Study) -> None:
         )
         if line:
             places = [_place(candidate, study) for candidate in line]
-            axes.plot(*zip(*places), color=colour, marker=MARKS[rule], label=rule, clip_on=False)
+            axes.plot(*zip(*places), color=colour, marker=MARKS[rule], mfc='white', clip_on=False)
+            whole = [place for place, candidate in zip(places, line, strict=True) if candidate in race.running]
+            axes.plot(*zip(*whole or [(math.nan, math.nan)]), MARKS[rule], color=colour, clip_on=False)
+            axes.plot([], [], color=colour, marker=MARKS[rule], label=rule)
     for candidate, outcomes in race.outcomes.items():
         if candidate.row.learn_h and outcomes:
             axes.plot(*_place(candidate, study), 'D', color=LEARNING_COLOUR, label=candidate.algorithm)
-    axes.plot(*_place(study.recommended, study), 'o', ms=14, mfc='none', mec='black', label='recommended')
+    axes.plot([], [], 'o', color='0.5', mfc='white', label=f'dropped out of {race.rounds} problems')
+    axes.plot(*_place(race.default, study), 's', ms=14, mfc='none', mec='0.4', label='now')
+    axes.plot(*_place(study.recommended, study), 'o', ms=18, mfc='none', mec='black', label='recommended')
     axes.axhline(0, color='0.6', linewidth=0.8)
     axes.set_xscale('log')
     ticks = [1.0, *(weight for weight in WEIGHTS if weight not in (1.2, 1.35, 1.75, 2.5)), GREEDY_AT]
     axes.set_xticks(ticks, [*(f'{tick:g}' for tick in ticks[:-1]), 'greedy'])
     axes.minorticks_off()
     axes.set_yscale('symlog', linthresh=5)
-    axes.set_yticks(PERCENTS, [f'{percent:+d}' for percent in PERCENTS])
+    axes.set_yticks(PERCENTS, [f'{percent:+d}' if percent else '0' for percent in PERCENTS])
     axes.set(xlabel='weight w', ylabel=f'intervals against {study.plan.default}, %')
     drawn = [_place(candidate, study)[1] for candidate, outcomes in race.outcomes.items() if outcomes]
     axes.set_ylim(1.3 * min(drawn) - 1, max(drawn) + 10)
@@ -64,19 +87,22 @@ def _draw_weights(axes: Axes, study: Study) -> None:
 
 
 def _draw_less(axes: Axes, study: Study) -> None:
-    axes.set(xlabel='expansions a tick', ylabel='intervals over those with the most expansions')
+    axes.set(xlabel='expansions a tick', ylabel=f'intervals against {study.recommended} with {study.k:,}, %')
+    axes.set_title('with less search', fontsize=10)
     if not study.less:
         axes.text(0.5, 0.5, 'not measured', ha='center', transform=axes.transAxes)
         return
     ks = [k for k, _, _ in study.less]
     full = study.less[0][1].weighed
-    axes.plot(
-        ks, [ours.weighed / full for _, ours, _ in study.less], 'o-', color='#0072b2', label=str(study.recommended)
+    ours, default = (
+        [100 * (figures.weighed / full - 1) for figures in column] for column in list(zip(*study.less, strict=True))[1:]
     )
+    axes.plot(ks, ours, 'o-', color='#0072b2', label=str(study.recommended))
     if study.recommended != study.plan.default:
-        default = [figures.weighed / full for _, _, figures in study.less]
         axes.plot(ks, default, 's--', color='0.4', label=f'{study.plan.default}, now')
     axes.set_xscale('log')
+    axes.set_xticks(ks, [f'{k:,}' for k in ks])
+    axes.minorticks_off()
     axes.axvline(ks[0], color='#d55e00', linewidth=0.8, label='the budget')
     axes.legend(fontsize=8)
 

@@ -6,15 +6,24 @@ import sys
 import time
 from typing import TextIO
 
+from tb_planner.tuning.time_limit import NO_LIMIT, TimeLimit
+
 
 class ProgressLine:
     """Elsewhere than on a terminal it says a line for every tenth of the work."""
 
-    def __init__(self, stream: TextIO = sys.stderr) -> None:
-        self._stream = stream
+    def __init__(self, limit: TimeLimit = NO_LIMIT, stream: TextIO | None = None) -> None:
+        self._limit = limit
+        self._stream = stream = sys.stderr if stream is None else stream
         self._live = stream.isatty()
         self._began_s = time.monotonic()
         self._tenth = -1
+
+    def __enter__(self) -> ProgressLine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __call__(self, part: float, text: str) -> None:
         line = f'{100 * part:3.0f} %{self._left(part)}  {text}'
@@ -33,5 +42,6 @@ class ProgressLine:
     def _left(self, part: float) -> str:
         if part < 0.02:
             return ''
-        seconds = round((time.monotonic() - self._began_s) * (1 - part) / part)
+        estimate_s = (time.monotonic() - self._began_s) * (1 - part) / part
+        seconds = round(max(min(estimate_s, self._limit.left_s), 0.0))
         return f', {seconds // 60}:{seconds % 60:02} left'

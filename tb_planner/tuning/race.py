@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tb_planner.tuning.candidates import Candidate
 from tb_planner.tuning.figures import Difference, Figures, difference, figures_of
 from tb_planner.tuning.ground import Problem
+from tb_planner.tuning.time_limit import NO_LIMIT, TimeLimit
 from tb_planner.tuning.trial import Conditions, Outcome, carry_out
 
 SURE = 2.5
@@ -26,7 +27,10 @@ class Race:
     def __init__(self, candidates: Sequence[Candidate], default: Candidate, k: int, conditions: Conditions) -> None:
         self.default = default
         self.k = k
-        self.outcomes: dict[Candidate, list[Outcome]] = {candidate: [] for candidate in (default, *candidates)}
+        others = [candidate for candidate in candidates if not candidate.is_like(default)]
+        self.outcomes: dict[Candidate, list[Outcome]] = {candidate: [] for candidate in (default, *others)}
+        self.tried = 0
+        """Candidates that have had the problem of the present round, or of the last."""
         self.running = list(self.outcomes)
         self._conditions = conditions
 
@@ -34,13 +38,15 @@ class Race:
     def rounds(self) -> int:
         return len(self.outcomes[self.default])
 
-    def run(self, problem: Problem) -> None:
-        """One round."""
+    def run(self, problem: Problem, limit: TimeLimit = NO_LIMIT) -> None:
+        """One round. Raises TimeOver."""
         results: dict[Candidate, Outcome] = {}
         fastest = math.inf
+        self.tried = 0
         for candidate in self.running:
-            outcome = carry_out(problem, candidate, self.k, self._conditions, PATIENCE * fastest)
+            outcome = carry_out(problem, candidate, self.k, self._conditions, PATIENCE * fastest, limit)
             results[candidate] = outcome
+            self.tried += 1
             fastest = min(fastest, outcome.intervals if outcome.arrived else math.inf)
         for candidate, outcome in results.items():
             self.outcomes[candidate].append(outcome)
@@ -60,7 +66,7 @@ class Race:
         return difference(self.outcomes[candidate], self.outcomes[self.default])
 
     def ranked(self) -> list[Candidate]:
-        """The best first: those that have run longest, by their intervals."""
+        """The best first, each by the problems that it has had."""
         ran = [candidate for candidate, outcomes in self.outcomes.items() if outcomes]
         return sorted(ran, key=lambda candidate: (self.against_default(candidate).mean, str(candidate)))
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 
 from tb_planner.grid import COST_STEPS
 from tb_planner.tuning.budget import SEARCH_SHARE
 from tb_planner.tuning.candidates import WEIGHTS, Candidate
 from tb_planner.tuning.figures import Difference, Figures
-from tb_planner.tuning.study import Study
+from tb_planner.tuning.study import FEW, Check, Study
 
 SHOWN = 8
 """Candidates in the table: so many of the best, and the default."""
-FEW = 8
-"""Problems; a choice by fewer is a guess, and the report says so."""
 COLUMNS = ('intervals', 'over shortest', 'first move', 'back-moves', 'restarts', 'tick p99', 'problems')
 WEIGHED = 'Cells near obstacles are dear here: an interval counts as much as the cell moved through costs.\n\n'
 IN_WORDS = {
@@ -29,36 +28,50 @@ BLIND = (
 
 def study_text(study: Study) -> str:
     """All of it."""
-    parts = [head(study), trade_off(study), *less_search(study), *recommendation(study)]
-    if study.race.rounds < FEW:
-        rounds = f'{study.race.rounds} problem' + 's' * (study.race.rounds > 1)
-        parts.append(f'{rounds} to choose by are few: more --problems and a longer --time-limit would make it surer.')
-    if study.interrupted:
-        parts.append(f'Interrupted: this is from {study.race.rounds} of {len(study.plan.seen)} problems.')
-    return '\n\n'.join(parts)
+    return '\n\n'.join([head(study), trade_off(study), *less_search(study), recommendation(study), *doubts(study)])
 
 
 def head(study: Study) -> str:
     plan, ground = study.plan, study.plan.seen[0].ground
     height, width = ground.occupancy.shape
-    budget = plan.budget
+    budget, check = plan.budget, study.check
+    others = 0 if check is None else check.ours.problems
     return (
         f'{ground.name}: {width} x {height} cells of {ground.rules.resolution_m:g} m; '
         f'{IN_WORDS[plan.conditions.world]}\n'
         f'A tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e3 * budget.tick_s:.3g} ms; '
         f'{SEARCH_SHARE:.0%} of it is for the search.\n'
-        f'An expansion takes up to {1e6 * study.expansion_s:.3f} µs here: {study.race.k:,} a tick'
+        f'An expansion takes up to {1e6 * study.pace.expansion_s:.3f} µs here: {study.race.k:,} a tick.\n'
+        f'{len(study.race.outcomes)} candidates, {_counted(study.race.rounds)} to choose by, {others} others'
+        + f'; {plan.origin}'
+        * bool(plan.origin)
     )
+
+
+def doubts(study: Study) -> list[str]:
+    """What speaks against trusting it: what was left out, and why, and how few problems there were."""
+    told = []
+    if study.cut_short:
+        why = 'Interrupted' if study.interrupted else f'The time limit of {study.time_limit_s:g} s came'
+        told.append(f'{why} before all was done: {"; ".join(study.cut_short)}.')
+    if study.race.rounds < FEW:
+        told.append(
+            f'{_counted(study.race.rounds)} to choose by are few: more --problems and a longer --time-limit would make '
+            'it surer.'
+        )
+    if study.check is None:
+        told.append('Nothing was tried on problems not seen before: the figures are of those it was chosen by.')
+    return told
 
 
 def trade_off(study: Study) -> str:
     """The best candidates and the default, with what each costs."""
     race = study.race
     ranked = race.ranked()
-    shown = [candidate for candidate in ranked[:SHOWN] if candidate != race.default]
+    shown = {*ranked[:SHOWN], race.default, study.chosen}
     rows = [
         (_name(candidate, study), f'{100 * race.against_default(candidate).mean:+.1f} %', race.figures(candidate))
-        for candidate in sorted({*shown, race.default}, key=ranked.index)
+        for candidate in sorted(shown, key=ranked.index)
     ]
     left = len(ranked) - len(rows)
     text = WEIGHED * bool((study.plan.seen[0].ground.grid.terrain > COST_STEPS).any())
@@ -66,6 +79,8 @@ def trade_off(study: Study) -> str:
     if left > 0:
         worst = race.against_default(ranked[-1]).mean
         text += f'\n{left} more were worse, up to {100 * worst:+.0f} % ({ranked[-1]})'
+    if any(figures.problems < race.rounds for *_, figures in rows):
+        text += f'\nWho has had fewer than {race.rounds} problems was clearly behind the best on them, and dropped out.'
     return text
 
 
@@ -81,57 +96,94 @@ def less_search(study: Study) -> list[str]:
     return [table('with less search', (str(study.recommended), str(study.plan.default)), rows)]
 
 
-def recommendation(study: Study) -> list[str]:
+def recommendation(study: Study) -> str:
     plan, check = study.plan, study.check
-    if study.recommended == plan.default:
-        first = f'Recommended: {study.recommended}, as it is now, with {study.k:,} expansions a tick'
-    else:
-        first = f'Recommended: {study.recommended} with {study.k:,} expansions a tick'
-    lines = [first]
+    kept = ', as it is now,' * (study.recommended == plan.default)
+    lines = [f'Recommended: {study.recommended}{kept} with {study.k:,} expansions a tick']
+    if study.is_guess:
+        more = study.race.against_default(study.chosen)
+        lines.append(f'{study.chosen} was the best, {more} intervals, but that may be chance: only k is tuned')
     if check is not None:
-        budget = f'tick p99 {_ms(check.ours.tick_p99_s)}, max {_ms(check.ours.tick_max_s)} of {_ms(plan.budget.tick_s)}'
+        figures = _checked(study, check)
+        budget = f'tick p99 {_ms(figures.tick_p99_s)}, max {_ms(figures.tick_max_s)} of {_ms(plan.budget.tick_s)}'
         told = '' if study.chosen == plan.default else f'{compared(study, check.difference)}; '
         luck = f'{study.chosen}, the best of those it was chosen from, was worse: ' if study.was_luck else ''
-        lines.append(f'On {check.ours.problems} problems not seen before: {luck}{told}{budget}')
-        if check.ours.tick_p99_s > plan.budget.tick_s:
-            lines.append(f'Its ticks were too long there: {study.k:,} expansions a tick instead of {check.k:,}')
-    return ['\n'.join(lines)]
+        guess = f'{study.chosen} ' if study.is_guess else ''
+        lines.append(f'On {_counted(check.ours.problems)} not seen before: {luck}{guess}{told}{budget}')
+        lines += _too_long(study, check)
+    return '\n'.join(lines)
+
+
+def _checked(study: Study, check: Check) -> Figures:
+    """Of what is recommended."""
+    return check.default if study.recommended == study.plan.default else check.ours
+
+
+def _too_long(study: Study, check: Check) -> list[str]:
+    """What is told where the budget was not kept."""
+    budget, took_s = study.plan.budget, check.ours.tick_p99_s
+    if took_s <= budget.tick_s:
+        return []
+    if study.k < check.k:
+        return [f'Its ticks were too long there: {study.k:,} expansions a tick instead of {check.k:,}, not tried yet']
+    return [
+        f'The budget cannot be kept: ticks take longer however little they search; --cpu has to be '
+        f'{budget.cpu * took_s / budget.tick_s:.1g} at least, or --tick-hz lower'
+    ]
 
 
 def compared(study: Study, difference: Difference) -> str:
     """In words, and not more than is known."""
     default = study.plan.default
-    if abs(difference.mean) <= 2 * difference.error:
+    if not difference.is_clear:
         return f'{difference} intervals against {default} with as many expansions, which may be chance'
     return f'{difference} intervals against {default} with as many expansions'
 
 
 def reasons(study: Study) -> dict[str, str]:
     """For the parameter file, by parameter."""
-    plan, budget, ours = study.plan, study.plan.budget, study.recommended
-    check, rounds = study.check, study.race.rounds
-    if study.was_luck:
-        why = f'kept: {study.chosen} was the best on {rounds} problems, and worse than this one on others'
-    elif ours == plan.default:
-        why = f'kept: of {len(study.race.outcomes)} candidates on {rounds} problems none was better by more than a hair'
-    elif check is not None:
-        why = f'tuned: {compared(study, check.difference)}, on {check.ours.problems} problems it was not chosen by'
-    else:
-        why = f'tuned: {compared(study, study.race.against_default(ours))}, on the {rounds} problems it was chosen by'
-    found = {'algorithm': why, 'tick_frequency': 'as asked for'}
-    if ours.algorithm == 'tb_wa_star':
+    plan, ours = study.plan, study.recommended
+    found = {'algorithm': _why(study), 'tick_frequency': 'as asked for'}
+    kept = ours == plan.default
+    if ours.algorithm == 'tb_wa_star' and not kept:
         found['weight'] = f'tuned: the best of {", ".join(f"{weight:g}" for weight in WEIGHTS)} and 1 (tba_star)'
     if plan.conditions.world == 'static':
         found['restart'] = 'not tuned: on a map that stays as it is nothing restarts a search'
     else:
-        found['restart'] = f'tuned: {_restarts(study)}'
-    p99 = check.ours.tick_p99_s if check is not None else study.race.figures(ours).tick_p99_s
-    found['expansions_per_tick'] = (
-        f'tuned on this computer: {_ms(budget.tick_s)} a tick are {budget.cpu:g} of a core at {budget.tick_hz:g} Hz; '
-        f'99 of 100 ticks that searched took {_ms(p99)} or less. {_less_in_words(study)}On another computer tune '
-        'again, or set it to 0, and search_time_s'
-    )
+        found['restart'] = f'{"kept" if kept else "tuned"}: {_restarts(study)}'
+    found['expansions_per_tick'] = _why_k(study)
+    found['search_time_s'] = f'{SEARCH_SHARE:.0%} of the {_ms(plan.budget.tick_s)} that a tick has'
     return found
+
+
+def _why(study: Study) -> str:
+    """This algorithm."""
+    check, ours, rounds = study.check, study.recommended, _counted(study.race.rounds)
+    if study.was_luck:
+        return f'kept: {study.chosen} was the best on {rounds}, and worse than this one on others'
+    if study.is_guess:
+        return f'kept: {study.chosen} was the best on {rounds}, but that may be chance'
+    if ours == study.plan.default:
+        return f'kept: of {len(study.race.outcomes)} candidates on {rounds} none was better by more than a hair'
+    if check is not None:
+        return f'tuned: {compared(study, check.difference)}, on {_counted(check.ours.problems)} it was not chosen by'
+    return f'tuned: {compared(study, study.race.against_default(ours))}, on the {rounds} it was chosen by'
+
+
+def _why_k(study: Study) -> str:
+    budget, check = study.plan.budget, study.check
+    figures = study.race.figures(study.recommended) if check is None else _checked(study, check)
+    k = study.race.k if check is None else check.k
+    counted = f' with {k:,}' * (k != study.k)
+    return (
+        f'tuned on this computer, {platform.node()}: {_ms(budget.tick_s)} a tick are {budget.cpu:g} of a core at '
+        f'{budget.tick_hz:g} Hz; 99 of 100 ticks that searched took {_ms(figures.tick_p99_s)} or less{counted}. '
+        f'{_less_in_words(study)}On another computer tune again, or set it to 0: then a tick searches for search_time_s'
+    )
+
+
+def _counted(problems: int) -> str:
+    return f'{problems} problem' + 's' * (problems != 1)
 
 
 def table(corner: str, header: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:

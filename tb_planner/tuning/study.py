@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tb_planner.tuning.budget import SEARCH_SHARE, Budget, fitting_k, measured_expansion_s
+from tb_planner.tuning.budget import SEARCH_SHARE, Budget, Pace, check_fits, fitting_k, measured_pace
 from tb_planner.tuning.candidates import Candidate, candidates
 from tb_planner.tuning.figures import Difference, Figures, difference, figures_of
 from tb_planner.tuning.ground import Problem
 from tb_planner.tuning.race import Race
+from tb_planner.tuning.time_limit import MEASURED_BY, NO_LIMIT, RACED_BY, TimeLimit, TimeOver, TooLittleTime
 from tb_planner.tuning.trial import Conditions, carry_out
 
 MEASURED_ON = 3
 """Problems on which the computer is measured."""
-RACE_SHARE = 0.6
-"""Of the time limit; the rest is for trying what was recommended."""
 LESS = (4, 16, 64)
 """By these k is divided, to see what less search would do."""
 LESS_ON = 10
 """Problems for that."""
+FEW = 8
+"""Problems; what so few tell is told as a guess."""
 A_HAIR = 0.001
 """By this fraction a candidate has to be better than the default to be recommended in its place."""
 WORTH_A_RULE = 0.01
@@ -48,13 +50,14 @@ class Plan:
     budget: Budget
     conditions: Conditions
     default: Candidate
-    time_limit_s: float = 120.0
+    origin: str = ''
+    """Where the problems come from, for people."""
+    cut_short: Sequence[str] = ()
+    """What there was no time for."""
 
     def __post_init__(self) -> None:
         if not self.seen:
             raise ValueError('there are no problems to choose by')
-        if not self.time_limit_s > 0:
-            raise ValueError(f'--time-limit is {self.time_limit_s:g} s; it is above 0')
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,10 @@ class Study:
     """What has come out so far."""
 
     plan: Plan
-    expansion_s: float
+    pace: Pace
     k: int
     race: Race
+    time_limit_s: float = math.inf
     interrupted: bool = False
     check: Check | None = None
     less: list[tuple[int, Figures, Figures]] = field(default_factory=list)
@@ -82,12 +86,36 @@ class Study:
 
     @property
     def recommended(self) -> Candidate:
-        """What was chosen, unless it was clearly worse than the default on problems not seen before."""
-        return self.plan.default if self.was_luck else self.chosen
+        """What was chosen, unless it was clearly worse than the default on problems not seen before, or nothing is
+        clear."""
+        return self.plan.default if self.was_luck or self.is_guess else self.chosen
 
     @property
     def was_luck(self) -> bool:
-        return self.check is not None and self.check.difference.mean > 2 * self.check.difference.error
+        return self.check is not None and self.check.difference.mean > 0 and self.check.difference.is_clear
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether few problems have made the choice, and not clearly: then all is kept but k."""
+        if self.chosen == self.plan.default or self.race.against_default(self.chosen).is_clear:
+            return False
+        return self.check is None or (self.check.ours.problems < FEW and not self.check.difference.is_clear)
+
+    @property
+    def cut_short(self) -> list[str]:
+        """What there was no time for, each part of the work by itself."""
+        plan, check = self.plan, self.check
+        told = list(plan.cut_short)
+        if self.pace.cut_short:
+            told.append(f'the computer was measured in {self.pace.ticks} ticks')
+        if self.race.rounds < len(plan.seen):
+            told.append(f'{self.race.rounds} of {len(plan.seen)} problems to choose by were tried')
+        tried = 0 if check is None else check.ours.problems
+        if tried < len(plan.unseen):
+            told.append(f'{tried} of {len(plan.unseen)} others to check the choice on')
+        if len(self.less) < 2 and self.k >= LESS[0]:
+            told.append('less search was not tried')
+        return told
 
     @property
     def chosen(self) -> Candidate:
@@ -106,69 +134,78 @@ class Study:
         )
 
 
-def carry_out_study(plan: Plan, progress: Progress = silent, clock: Callable[[], float] = time.monotonic) -> Study:
-    """Ctrl-C ends it with what there is; before the first round is over there is nothing, and it goes on upwards."""
-    end_s = clock() + plan.time_limit_s
+def carry_out_study(plan: Plan, limit: TimeLimit = NO_LIMIT, progress: Progress = silent) -> Study:
+    """Ctrl-C, or the time limit, ends it with what there is. Before the first round is over there is nothing: Ctrl-C
+    goes on upwards, and the limit becomes TooLittleTime. Raises ValueError if no expansion fits into a tick."""
     progress(0.0, 'measuring this computer')
     search_s = SEARCH_SHARE * plan.budget.tick_s
-    expansion_s = measured_expansion_s(plan.seen[:MEASURED_ON], plan.conditions, search_s)
-    k = fitting_k(search_s, expansion_s)
+    pace = measured_pace(plan.seen[:MEASURED_ON], plan.conditions, search_s, limit.part(MEASURED_BY))
+    check_fits(plan.budget, pace)
+    k = fitting_k(search_s, pace.expansion_s)
     race = Race(candidates(plan.conditions.world), plan.default, k, plan.conditions)
-    study = Study(plan, expansion_s, k, race)
-    try:
-        for problem in while_time_lasts(plan.seen, end_s - (1 - RACE_SHARE) * plan.time_limit_s, clock):
-            race.run(problem)
-            progress(RACE_SHARE * race.rounds / len(plan.seen), f'{len(race.running)} candidates left')
-        _try_on_unseen(study, end_s, progress, clock)
-        _try_less(study, end_s, progress, clock)
-    except KeyboardInterrupt:
-        if not race.rounds:
-            raise
-        study.interrupted = True
+    study = Study(plan, pace, k, race, limit.seconds)
+    with _broken_off(study, limit):
+        for problem in limit.while_it_lasts(plan.seen, RACED_BY):
+            race.run(problem, limit)
+            progress(RACED_BY * race.rounds / len(plan.seen), f'{len(race.running)} candidates left')
+        _try_on_unseen(study, limit, progress)
+        _try_less(study, limit, progress)
     return study
 
 
-def while_time_lasts(problems: Sequence[Problem], end_s: float, clock: Callable[[], float]) -> Iterator[Problem]:
-    """One at least; then another one while it seems to fit."""
-    longest_s = 0.0
-    for number, problem in enumerate(problems):
-        began_s = clock()
-        if number and began_s + longest_s > end_s:
-            return
-        yield problem
-        # rounds become shorter as candidates drop out: only the last ones count
-        longest_s = max(clock() - began_s, longest_s / 2)
+@contextmanager
+def _broken_off(study: Study, limit: TimeLimit) -> Iterator[None]:
+    """By Ctrl-C or by the limit."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not study.race.rounds:
+            raise
+        study.interrupted = True
+    except TimeOver:
+        if not study.race.rounds:
+            raise _too_little(study, limit) from None
 
 
-def _try_on_unseen(study: Study, end_s: float, progress: Progress, clock: Callable[[], float]) -> None:
+def _too_little(study: Study, limit: TimeLimit) -> TooLittleTime:
+    tried, of = study.race.tried, len(study.race.running)
+    about = f'about {limit.seconds * 2 * of / tried:.2g} s' if tried else 'much more'
+    return TooLittleTime(
+        f'the {limit} was over when {tried} of {of} candidates had tried one problem, which tells nothing; {about} '
+        f'would do, or a larger --cpu: with {study.k:,} expansions a tick trials take the longer the fewer they are'
+    )
+
+
+def _try_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None:
     """With fewer expansions if the ticks turn out too long; what was seen before counts until as much is seen again."""
     plan, chosen = study.plan, study.chosen
     text = f'trying {chosen} on problems not seen before'
     for _ in range(2):
         ours, default = [], []
         before = 0 if study.check is None else study.check.ours.problems
-        for problem in while_time_lasts(plan.unseen, end_s, clock):
-            ours.append(carry_out(problem, chosen, study.k, plan.conditions))
-            default.append(carry_out(problem, plan.default, study.k, plan.conditions))
+        for problem in limit.while_it_lasts(plan.unseen):
+            ours.append(carry_out(problem, chosen, study.k, plan.conditions, limit=limit))
+            default.append(carry_out(problem, plan.default, study.k, plan.conditions, limit=limit))
             if len(ours) >= before:
                 study.check = Check(study.k, figures_of(ours), figures_of(default), difference(ours, default))
-            progress(RACE_SHARE + 0.3 * len(ours) / len(plan.unseen), text)
+            progress(RACED_BY + 0.25 * len(ours) / len(plan.unseen), text)
         if study.check is None or study.check.k != study.k or study.check.ours.tick_p99_s <= plan.budget.tick_s:
             return
         study.k = fitting_k(0.9 * study.k * plan.budget.tick_s / study.check.ours.tick_p99_s, 1.0)
 
 
-def _try_less(study: Study, end_s: float, progress: Progress, clock: Callable[[], float]) -> None:
+def _try_less(study: Study, limit: TimeLimit, progress: Progress) -> None:
     """All get the same problems: those for which the time has not lasted are left out."""
     plan, problems = study.plan, study.plan.seen[:LESS_ON]
+    both = study.recommended, plan.default
     for by in (1, *LESS):
         k = study.k // by
-        if k < 1 or clock() > end_s:
+        if k < 1 or limit.is_over:
             return
         progress(1 - 0.1 / by, f'trying k = {k:,}')
         pairs = [
-            [carry_out(problem, candidate, k, plan.conditions) for candidate in (study.recommended, plan.default)]
-            for problem in while_time_lasts(problems, end_s, clock)
+            [carry_out(problem, candidate, k, plan.conditions, limit=limit) for candidate in both]
+            for problem in limit.while_it_lasts(problems)
         ]
         if len(pairs) < len(problems):
             return

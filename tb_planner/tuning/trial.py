@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from tb_planner.planner import Status, TimeBoundedPlanner
 from tb_planner.tuning.candidates import Candidate
 from tb_planner.tuning.clutter import Clutter
 from tb_planner.tuning.ground import Problem
+from tb_planner.tuning.time_limit import NO_LIMIT, TimeLimit, TimeOver
 from tb_planner.world import Observation, Unknown
 
 WORLDS = ('static', 'changing', 'unknown')
@@ -27,6 +29,9 @@ WORLDS = ('static', 'changing', 'unknown')
 
 SENSED, SENSED_M = 10, 1.5
 """How far the agent sees in an unknown world: in cells, or, where cells are small, in metres."""
+
+MOST_TICKS = 4096
+"""So many ticks of a trial are kept; with few expansions a tick there are hundreds of thousands."""
 
 Look = Callable[[Cell, Cell], 'Observation | None']
 
@@ -60,13 +65,27 @@ class Outcome:
     restarts: int
     expansions: int
     ticks: NDArray[np.float64]
-    """Of each tick that searched: expansions, and seconds of processor time."""
+    """Of each tick that searched, or of MOST_TICKS of them: expansions, and seconds of processor time."""
+
+
+class CutShort(TimeOver):
+    """The time limit has come in the middle of a trial, after a tick at least."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__('the time limit has come in the middle of a trial')
+        self.outcome = outcome
+        """Up to then."""
 
 
 def carry_out(
-    problem: Problem, candidate: Candidate, k: int, conditions: Conditions, most: float = math.inf
+    problem: Problem,
+    candidate: Candidate,
+    k: int,
+    conditions: Conditions,
+    most: float = math.inf,
+    limit: TimeLimit = NO_LIMIT,
 ) -> Outcome:
-    """From start to goal, or until it has taken hopelessly long.
+    """From start to goal, or until it has taken hopelessly long. Raises CutShort when the time is over.
 
     most: intervals after which it is given up."""
     grid, enter, look, end = _world(problem, conditions)
@@ -80,7 +99,7 @@ def carry_out(
         min_improvement=conditions.min_improvement,
     )
     try:
-        return _run(planner, problem, math.ceil(min(most, most_intervals(problem, k))), enter, look)
+        return _run(planner, problem, math.ceil(min(most, most_intervals(problem, k))), enter, look, limit)
     finally:
         planner.release()
         end()
@@ -92,12 +111,15 @@ def most_intervals(problem: Problem, k: int) -> int:
     return 20 * problem.shortest_moves + 4 * cells // k + 1000
 
 
-def _run(planner: TimeBoundedPlanner, problem: Problem, most: int, enter: Look, look: Look) -> Outcome:
+def _run(
+    planner: TimeBoundedPlanner, problem: Problem, most: int, enter: Look, look: Look, limit: TimeLimit
+) -> Outcome:
     clock, goal = time.thread_time, problem.goal
-    ticks: list[tuple[float, float]] = []
+    over = False
+    ticks = array('d')
     intervals = first_move = moves = expansions = 0
     change = _taken_in(planner.grid, enter(problem.start, goal))
-    while intervals < most and planner.status not in (Status.AT_GOAL, Status.NO_PATH):
+    while intervals < most and planner.status not in (Status.AT_GOAL, Status.NO_PATH) and not over:
         began = clock()
         if change is not None:
             planner.map_changed(change)
@@ -105,25 +127,47 @@ def _run(planner: TimeBoundedPlanner, problem: Problem, most: int, enter: Look, 
         took_s = clock() - began
         intervals += 1
         if planner.expansions > expansions:
-            ticks.append((planner.expansions - expansions, took_s))
+            ticks.extend((planner.expansions - expansions, took_s))
             expansions = planner.expansions
         change = None
         if planner.moves > moves:
             first_move, moves = first_move or intervals, planner.moves
             change = _taken_in(planner.grid, look(planner.current_cell, goal))
+        over = limit.is_over
+    outcome = _outcome(planner, problem, intervals, first_move, most, _kept(np.array(ticks).reshape(-1, 2)))
+    if over and not outcome.arrived:
+        raise CutShort(outcome)
+    return outcome
+
+
+def _outcome(
+    planner: TimeBoundedPlanner,
+    problem: Problem,
+    intervals: int,
+    first_move: int,
+    most: int,
+    ticks: NDArray[np.float64],
+) -> Outcome:
     figures = planner.figures
     through = (figures.straight + figures.diagonal) / (2 * COST_STEPS if planner.grid.graded else 1)
     return Outcome(
         arrived=planner.status == Status.AT_GOAL,
         intervals=intervals,
-        weighed=through + intervals - moves if planner.status == Status.AT_GOAL else float(most),
+        weighed=through + intervals - planner.moves if planner.status == Status.AT_GOAL else float(most),
         cost_ratio=planner.cost / problem.shortest_cost,
         first_move=first_move or intervals,
         back_moves=planner.back_moves,
         restarts=planner.searches - 1,
-        expansions=expansions,
-        ticks=np.array(ticks).reshape(-1, 2),
+        expansions=planner.expansions,
+        ticks=ticks,
     )
+
+
+def _kept(ticks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Some of very many, evenly, and the slowest."""
+    if len(ticks) <= MOST_TICKS:
+        return ticks
+    return np.vstack([ticks[:: -(-len(ticks) // (MOST_TICKS - 1))], ticks[np.argmax(ticks[:, 1])]])
 
 
 def _taken_in(grid: Grid, news: Observation | None) -> Change | None:

@@ -8,10 +8,13 @@ from rclpy.node import Node
 
 from tb_planner.ros.parameters import declare
 from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.tuning.budget import Budget
 from tb_planner.tuning.candidates import Candidate
 from tb_planner.tuning.parameter_file import parameter_file, with_candidate
 
-TUNED = with_candidate(PlannerParameters(), Candidate('tb_wa_star', 1.35, 'path_cost_increased'), 48_000, 12.5)
+TUNED = with_candidate(
+    PlannerParameters(), Candidate('tb_wa_star', 1.35, 'path_cost_increased'), 48_000, Budget(12.5, 0.2)
+)
 ODD = dataclasses.replace(TUNED, global_frame="it's/odd", robot_base_frame='no', min_improvement=1e-5)
 
 
