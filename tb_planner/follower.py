@@ -37,6 +37,7 @@ NEAR = 0.4  # of waypoint_distance: robots stop short of a waypoint, so one so n
 SHORT = 0.1  # of waypoint_distance: so near to a waypoint robots may stop
 SAME_WAYPOINT = 1.5  # a route that has given way so little still leads to the waypoint
 ANY_COST = 65535
+HAIR = 1e-6  # a waypoint so near to the edge of an obstacle is in it for whoever rounds otherwise
 CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
 
 
@@ -157,11 +158,11 @@ class Follower:
         away = math.dist(position, point)
         if not 0.0 < away <= self._short:
             return point
+        ahead = (point[0] - position[0]) / away, (point[1] - position[1]) / away
         for farther in (1.0, 0.5, 0.25):
-            share = 1.0 + farther * min(self._short, self._tolerance / 3) / away
-            x, y = (a + share * (b - a) for a, b in zip(position, point, strict=True))
-            if clear(terrain, *point, x, y):
-                return x, y
+            way = farther * min(self._short, self._tolerance / 3)
+            if clear(terrain, *point, *_moved(point, ahead, way + HAIR)):
+                return _moved(point, ahead, way)
         return point
 
     def _line(self, route: NDArray[np.int32], end: Point | None) -> _Line:
@@ -329,6 +330,10 @@ class _Line(NamedTuple):
 def _is_free(terrain: NDArray[np.uint16], position: Point) -> bool:
     x, y = math.floor(position[0]), math.floor(position[1])
     return 0 <= y < terrain.shape[0] and 0 <= x < terrain.shape[1] and bool(terrain[y, x] != BLOCKED)
+
+
+def _moved(point: Point, direction: Point, way: float) -> Point:
+    return point[0] + way * direction[0], point[1] + way * direction[1]
 
 
 def _nearest_free(terrain: NDArray[np.uint16], cell: Cell, s_current: Cell, reach: int) -> Cell | None:

@@ -63,10 +63,12 @@ class LegSearch:
         planner = self._planner
         if planner is None or not self._is_under_way:
             planner = self._begin(on, ends, settings, tolerance)
+        before = planner.searches
+        if planner.current_cell != ends[0]:  # it was blocked: the planner may have gone to the other side of a wall
+            planner.leave_route(ends[0])
         if planner.status != Status.NO_PATH:
-            before = planner.searches
             search(planner)
-            self.searches += planner.searches - before
+        self.searches += planner.searches - before
         if planner.status == Status.NO_PATH:
             self._look_beside(ends[1], tolerance, planner)
             return None

@@ -17,12 +17,13 @@ from tb_planner.algorithms import Algorithm
 from tb_planner.errand import Errand, Search
 from tb_planner.follower import Aim, Follower
 from tb_planner.geometry import Geometry
-from tb_planner.grid import BLOCKED, COST_STEPS, Box, Cell
+from tb_planner.grid import Cell
 from tb_planner.held_route import HeldRoute
 from tb_planner.live_map import MapUpdate
 from tb_planner.planner import TimeBoundedPlanner
 from tb_planner.restart import Reason
-from tb_planner.sight import clear, farthest_clear
+from tb_planner.sight import clear
+from tb_planner.way_out import exit_cell
 
 TRACE_STEPS = 4096
 """N_T, trace steps a search: no tick goes with the length of a path."""
@@ -151,6 +152,7 @@ class Navigator:
         self._spare: TimeBoundedPlanner | None = None  # the last errand's, for its memory
         self._restarts: list[Reason] = []
         self._had_pose = False
+        self._was_free: Pose2 | None = None  # where the robot was last, without a break, in a cell that is not blocked
         self._rests_as = NavigationStatus.IDLE
         self._stop = False  # the robot is still to be told to stay where it is
         self._waypoint: Pose2 | None = None
@@ -303,6 +305,8 @@ class Navigator:
         self._release_memory()
 
     def _act(self, pose: Pose2 | None, search: Search) -> _Outcome:
+        if self._goal is None or pose is None:
+            self._was_free = None
         if self._goal is None:
             return self._rest(pose)
         if self._map is None:
@@ -332,7 +336,8 @@ class Navigator:
         if not geometry.contains(cell):
             return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
         position = geometry.to_grid(pose.x_m, pose.y_m)
-        free = way_out(on, pose, self._settings.start_tolerance_m)
+        free = way_out(on, pose, self._settings.start_tolerance_m, self._was_free)
+        self._was_free = pose if free == cell else self._was_free
         if free is None:
             near = f'all within {self._settings.start_tolerance_m:g} m on this side of obstacles'
             message = f'the robot at {pose} is blocked, and so is {near}'
@@ -446,26 +451,11 @@ class Navigator:
         return follower
 
 
-def way_out(on: MapUpdate, pose: Pose2, tolerance_m: float) -> Cell | None:
-    """The cell of a robot on the map; if that is blocked, the nearest free one that it can go straight to through the
-    margins of obstacles, but not through these themselves. In an obstacle, where it can only be by mistake, any."""
-    cell, position = cell_of(on.geometry, pose), on.geometry.to_grid(pose.x_m, pose.y_m)
-    tolerance = whole_cells(tolerance_m, on.geometry)
-    nearest = on.grid.nearest_free(cell, tolerance)
-    if nearest is None or nearest == cell or on.obstacles is None:
-        return nearest
-    x, y = cell
-    box = Box(x, y, x + 1, y + 1).grown(tolerance, on.grid.box)
-    passable = np.where(on.obstacles(box), np.uint16(BLOCKED), np.uint16(COST_STEPS))
-    if passable[y - box.y0, x - box.x0] == BLOCKED:
-        return nearest
-    rows, columns = np.nonzero(on.grid.terrain[box.slices])
-    squares = (columns + box.x0 - x) ** 2 + (rows + box.y0 - y) ** 2
-    order = np.argsort(-squares, kind='stable')[np.count_nonzero(squares > tolerance**2) :]
-    cells = np.column_stack((columns, rows))[order]
-    dearest = np.full(len(cells), COST_STEPS, np.int32)
-    found = farthest_clear(passable, position[0] - box.x0, position[1] - box.y0, cells + 0.5, dearest)
-    return None if found < 0 else (int(cells[found, 0]) + box.x0, int(cells[found, 1]) + box.y0)
+def way_out(on: MapUpdate, pose: Pose2, tolerance_m: float, came_from: Pose2 | None = None) -> Cell | None:
+    """The cell of a robot on the map, or the one to leave a blocked one by; came_from: where it was free of late."""
+    position = on.geometry.to_grid(pose.x_m, pose.y_m)
+    before = None if came_from is None else on.geometry.to_grid(came_from.x_m, came_from.y_m)
+    return exit_cell(on, position, whole_cells(tolerance_m, on.geometry), before)
 
 
 def cell_of(geometry: Geometry, pose: Pose2) -> Cell:

@@ -1,0 +1,145 @@
+"""The way out of a blocked cell, for a robot that finds itself in one: straight to the nearest free cell.
+
+In the margin of obstacles it may go through margins, and never through an obstacle.
+
+In an obstacle itself a robot can only be by mistake: of its pose, of a sensor, of the map. It leaves it by the side it
+is on, and crosses nothing else. That is the side where it was free before; if that is not known, the nearest, unless
+another way out through the obstacle is hardly longer. Then nobody knows on which side of it, say of a thin wall, the
+robot is, and there is no way out. What is small, or ends near by, has one side only.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.grid import BLOCKED, COST_STEPS, Box, Cell
+from tb_planner.live_map import MapUpdate
+from tb_planner.sight import clear, farthest_clear
+
+SURE = 1.0
+"""In cells: by so much more than the nearest side is away a way to another side has to lead through the obstacle."""
+AROUND = 2
+"""In cells: sides are one if they meet within twice the way out of the obstacle, and so much more."""
+
+MOST_CELLS = 1024
+"""So many free cells, the nearest, are looked at from within an obstacle: some milliseconds of work."""
+
+_LOOKS = 4  # a cell, along a way
+
+Point = tuple[float, float]
+
+
+def exit_cell(on: MapUpdate, position: Point, tolerance: int, came_from: Point | None = None) -> Cell | None:
+    """The robot's own cell; if that is blocked, the one to leave it by, at most so many cells away; None if there is
+    none. Positions are in cells; `came_from` is where the robot was free of late, if that is known."""
+    cell = math.floor(position[0]), math.floor(position[1])
+    nearest = on.grid.nearest_free(cell, tolerance)
+    if nearest is None or nearest == cell:
+        return nearest
+    box = Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, on.grid.box)
+    terrain = on.grid.terrain[box.slices]
+    obstacles = terrain == BLOCKED if on.obstacles is None else on.obstacles(box)
+    here = position[0] - box.x0, position[1] - box.y0
+    cells = _nearest_first(terrain, here, tolerance)
+    if obstacles[cell[1] - box.y0, cell[0] - box.x0]:
+        before = None if came_from is None else (came_from[0] - box.x0, came_from[1] - box.y0)
+        found = _out_of_obstacle(obstacles, here, cells, before)
+    else:
+        found = _out_of_margin(obstacles, here, cells)
+    return None if found is None else (int(cells[found, 0]) + box.x0, int(cells[found, 1]) + box.y0)
+
+
+def _nearest_first(terrain: NDArray[np.uint16], here: Point, tolerance: int) -> NDArray[np.intp]:
+    """The free cells, at most so many away from the robot's, (n, 2); of those that are as near, the one nearer to the
+    very place."""
+    rows, columns = np.nonzero(terrain)
+    squares = (columns - math.floor(here[0])) ** 2 + (rows - math.floor(here[1])) ** 2
+    order = np.lexsort((np.hypot(columns + 0.5 - here[0], rows + 0.5 - here[1]), squares))
+    return np.column_stack((columns, rows))[order[: np.count_nonzero(squares <= tolerance**2)]]
+
+
+def _out_of_margin(obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp]) -> int | None:
+    """Which of the cells is the first in sight, but for margins."""
+    passable = np.where(obstacles, np.uint16(BLOCKED), np.uint16(COST_STEPS))
+    farthest_first = np.ascontiguousarray(cells[::-1] + 0.5)
+    found = farthest_clear(passable, *here, farthest_first, np.full(len(cells), COST_STEPS, np.int32))
+    return None if found < 0 else len(cells) - 1 - int(found)
+
+
+def _out_of_obstacle(
+    obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp], before: Point | None
+) -> int | None:
+    """Which of the cells is the first on the robot's side."""
+    cells = cells[:MOST_CELLS]
+    doors, crossed, is_fit = _doors(obstacles, here, cells)
+    away = np.where(obstacles, math.inf, _distances(obstacles.shape, here))
+    nearest = float(away.min())
+    if before is not None and _is_open(obstacles, before):
+        side = _side(obstacles, here, before, math.dist(before, here) + AROUND)
+    else:
+        row, column = np.unravel_index(away.argmin(), away.shape)
+        side = _side(obstacles, here, (float(column), float(row)), 2 * nearest + AROUND)
+        if (is_fit & ~_are_in(side, doors) & (crossed <= nearest + SURE)).any():
+            return None
+    passable = np.where(obstacles, np.uint16(BLOCKED), np.uint16(COST_STEPS))
+    for i in np.flatnonzero(is_fit & _are_in(side, doors)).tolist():
+        if clear(passable, *doors[i].tolist(), *(cells[i] + 0.5).tolist()):
+            return int(i)
+    return None
+
+
+def _doors(
+    obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """For each of the cells: where the straight way there leaves the obstacle, how far it has led through it, and
+    whether it seems to meet none after."""
+    ways = cells + 0.5 - here
+    lengths = np.hypot(*ways.T)
+    shares = np.linspace(0.0, 1.0, math.ceil(lengths.max() * _LOOKS) + 1)
+    places = here + shares[:, None, None] * ways
+    columns, rows = np.floor(places).astype(np.intp).transpose(2, 0, 1)
+    blocked = obstacles[rows, columns]
+    first = blocked.argmin(axis=0)
+    is_fit = ~(blocked & (np.arange(len(shares))[:, None] >= first)).any(axis=0)
+    return places[first, np.arange(len(cells))], shares[first] * lengths, is_fit
+
+
+def _side(obstacles: NDArray[np.bool_], here: Point, place: Point, reach: float) -> NDArray[np.bool_]:
+    """What can be reached from this place within `reach` of the robot's cell; diagonally only past what is open."""
+    rows, columns = np.ogrid[: obstacles.shape[0], : obstacles.shape[1]]
+    near = np.maximum(np.abs(columns - math.floor(here[0])), np.abs(rows - math.floor(here[1]))) <= reach
+    is_open, side = near & ~obstacles, np.zeros_like(obstacles)
+    side[math.floor(place[1]), math.floor(place[0])] = True
+    while True:
+        grown = side.copy()
+        grown[1:] |= side[:-1]
+        grown[:-1] |= side[1:]
+        grown[:, 1:] |= side[:, :-1]
+        grown[:, :-1] |= side[:, 1:]
+        grown &= is_open | side
+        if (grown == side).all():
+            return side
+        side = grown
+
+
+def _are_in(side: NDArray[np.bool_], places: NDArray[np.float64]) -> NDArray[np.bool_]:
+    columns, rows = np.floor(places).astype(np.intp).T
+    within: NDArray[np.bool_] = side[rows, columns]
+    return within
+
+
+def _distances(shape: tuple[int, ...], here: Point) -> NDArray[np.float64]:
+    """From the robot to the nearest point of each cell."""
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    dx = np.maximum(np.maximum(columns - here[0], here[0] - columns - 1), 0.0)
+    dy = np.maximum(np.maximum(rows - here[1], here[1] - rows - 1), 0.0)
+    distances: NDArray[np.float64] = np.hypot(dx, dy)
+    return distances
+
+
+def _is_open(obstacles: NDArray[np.bool_], place: Point) -> bool:
+    x, y = math.floor(place[0]), math.floor(place[1])
+    return 0 <= y < obstacles.shape[0] and 0 <= x < obstacles.shape[1] and not obstacles[y, x]

@@ -1,0 +1,278 @@
+"""The way out of a blocked cell: on the robot's own side of obstacles, or none."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tb_planner import tb_wa_star
+from tb_planner.costmap import CostRules
+from tb_planner.enquiry import Enquiry
+from tb_planner.geometry import Geometry
+from tb_planner.live_map import LiveMap
+from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings
+from tb_planner.question import EnquiryStatus
+from tb_planner.way_out import exit_cell
+
+SIDE = 40
+TOLERANCE = 8
+S = EnquiryStatus
+GEOMETRY = Geometry(SIDE, SIDE, 1.0)
+SETTINGS = Settings(tb_wa_star(1.5), start_tolerance_m=TOLERANCE, waypoint_distance_m=10.0, deviation_tolerance_m=3.0)
+
+
+def costmap(obstacles, margin=2):
+    """As Nav2 has it: 100 for obstacles, 99 up to so many cells around them."""
+    cells = np.zeros((SIDE, SIDE), np.int8)
+    for y, x in np.argwhere(obstacles):
+        cells[max(y - margin, 0) : y + margin + 1, max(x - margin, 0) : x + margin + 1] = 99
+    cells[obstacles] = 100
+    return cells
+
+
+def live(cells):
+    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
+    live_map.full(cells, GEOMETRY)
+    return live_map
+
+
+def shown(cells):
+    return live(cells).latest()
+
+
+def wall(first, last):
+    """From end to end of the map, in these columns."""
+    obstacles = np.zeros((SIDE, SIDE), bool)
+    obstacles[:, first : last + 1] = True
+    return obstacles
+
+
+@pytest.mark.parametrize('x', [20.01, 20.3, 20.5, 20.7, 20.99])
+def test_nobody_knows_on_which_side_of_a_thin_wall_a_robot_in_it_is(x):
+    assert exit_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE) is None
+
+
+@pytest.mark.parametrize(('x', 'column'), [(20.1, 17), (20.9, 17), (21.5, None), (22.1, 25), (22.9, 25)])
+def test_out_of_a_thick_wall_a_robot_goes_to_the_side_that_is_nearer(x, column):
+    cell = exit_cell(shown(costmap(wall(20, 22))), (x, 20.5), TOLERANCE)
+    assert cell == (None if column is None else (column, 20))
+
+
+def test_if_nothing_is_free_on_the_nearer_side_the_other_one_is_no_way_out():
+    cells = costmap(wall(20, 22))
+    cells[:, :20] = 99
+    update = shown(cells)
+    assert update.grid.nearest_free((20, 20), TOLERANCE) == (25, 20)
+    assert exit_cell(update, (20.1, 20.5), TOLERANCE) is None
+
+
+def test_where_there_is_nothing_free_behind_a_thin_wall_the_robot_can_be_on_one_side_only():
+    cells = costmap(wall(20, 20))
+    cells[:, 21:] = -1
+    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m, allow_unknown=False))
+    live_map.full(cells, GEOMETRY)
+    assert exit_cell(live_map.latest(), (20.5, 20.5), TOLERANCE) == (17, 20)
+
+
+@pytest.mark.parametrize(('came_from', 'column'), [((16.5, 21.5), 17), ((24.5, 19.5), 23)])
+@pytest.mark.parametrize('x', [20.1, 20.9])
+def test_a_robot_goes_back_to_the_side_of_a_thin_wall_where_it_was(x, came_from, column):
+    assert exit_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE, came_from)[0] == column
+
+
+@pytest.mark.parametrize('came_from', [(11.5, 20.5), (-3.0, 20.5), (20.5, 22.5)])
+def test_where_a_robot_was_tells_nothing_if_it_is_far_away_or_an_obstacle_now(came_from):
+    assert exit_cell(shown(costmap(wall(20, 20))), (20.5, 20.5), TOLERANCE, came_from) is None
+
+
+@pytest.mark.parametrize('size', [1, 2, 3, 4])
+def test_out_of_what_is_small_a_robot_goes_the_nearest_way(size):
+    """Noise of a sensor, or its own arm."""
+    obstacles = np.zeros((SIDE, SIDE), bool)
+    obstacles[20 : 20 + size, 20 : 20 + size] = True
+    update = shown(costmap(obstacles, margin=1))
+    for x, y in np.argwhere(obstacles.T).tolist():
+        cell = exit_cell(update, (x + 0.4, y + 0.6), TOLERANCE)
+        free = np.argwhere(~update.grid.blocked.T)
+        assert math.dist(cell, (x, y)) == np.hypot(*(free - (x, y)).T).min()
+
+
+def test_a_second_obstacle_is_not_crossed():
+    """The robot is in a speck between two walls, where all else is margin; free cells are beyond the walls."""
+    obstacles = wall(17, 17) | wall(23, 23)
+    obstacles[20, 20] = True
+    cells = costmap(obstacles, margin=3)
+    update = shown(cells)
+    assert update.grid.nearest_free((20, 20), TOLERANCE) is not None
+    assert exit_cell(update, (20.5, 20.5), TOLERANCE) is None
+    cells[26, 20] = 0
+    assert exit_cell(shown(cells), (20.5, 20.5), TOLERANCE) == (20, 26)
+
+
+def test_a_wall_that_runs_diagonally_is_a_wall():
+    """Though its cells touch at their corners only."""
+    obstacles = np.eye(SIDE, dtype=bool)
+    update = shown(costmap(obstacles, margin=0))
+    assert exit_cell(update, (20.5, 20.5), TOLERANCE) is None
+    x, y = exit_cell(update, (20.5, 20.5), TOLERANCE, (22.5, 18.5))
+    assert x > y
+
+
+def test_nor_one_that_runs_diagonally():
+    """The way to the only free cell leads through the point where two of its cells touch."""
+    rows, columns = np.indices((SIDE, SIDE))
+    obstacles = rows + columns == 45
+    obstacles[20, 20] = True
+    cells = np.where(obstacles, 100, 99).astype(np.int8)
+    cells[25, 25] = 0
+    assert exit_cell(shown(cells), (20.5, 20.5), TOLERANCE) is None
+
+
+def test_a_side_from_which_another_wall_keeps_the_robot_is_no_way_out_that_makes_doubts():
+    assert exit_cell(shown(costmap(wall(20, 20) | wall(22, 22), margin=1)), (20.5, 20.5), TOLERANCE) == (18, 20)
+
+
+@pytest.mark.parametrize(('end', 'cell'), [(22, (19, 20)), (26, None)])
+def test_a_thin_wall_has_one_side_only_where_it_ends(end, cell):
+    obstacles = wall(20, 20)
+    obstacles[end:] = False
+    assert exit_cell(shown(costmap(obstacles, margin=0)), (20.4, 20.5), TOLERANCE) == cell
+
+
+def met_between(obstacles, start, end):
+    """Whether there is an obstacle, at 2001 places from start to end."""
+    shares = np.linspace(0, 1, 2001)
+    columns, rows = np.floor(np.outer(1 - shares, start) + np.outer(shares, end)).astype(int).T
+    return obstacles[rows, columns]
+
+
+def crossings(obstacles, start, end):
+    """How often the way enters an obstacle, that it begins in one counted."""
+    met = met_between(obstacles, start, end)
+    return int(met[0]) + int(np.count_nonzero(met[1:] & ~met[:-1]))
+
+
+def through(obstacles, start, end):
+    """How far the way leads through obstacles."""
+    return met_between(obstacles, start, end).mean() * math.dist(start, end)
+
+
+def least_through(obstacles, start):
+    """How far the nearest place is that is no obstacle, looked for in all directions."""
+    angles = np.linspace(0, math.tau, 720, endpoint=False)
+    for radius in np.arange(0.05, 12, 0.05):
+        places = np.floor(np.add(start, radius * np.column_stack((np.cos(angles), np.sin(angles))))).astype(int)
+        if not obstacles[places[:, 1], places[:, 0]].all():
+            return radius
+    return math.inf
+
+
+def among_walls(rng):
+    """Walls of all widths, up and down and across."""
+    obstacles = np.zeros((SIDE, SIDE), bool)
+    for _ in range(rng.integers(1, 4)):
+        at, width = rng.integers(8, 30), rng.integers(1, 6)
+        part = obstacles if rng.integers(2) else obstacles.T
+        part[:, at : at + width] = True
+    return obstacles
+
+
+def test_among_walls_a_robot_crosses_the_obstacle_it_is_in_and_only_the_shorter_way():
+    rng, found = np.random.default_rng(4), 0
+    for _ in range(150):
+        obstacles = among_walls(rng)
+        update = shown(costmap(obstacles, margin=int(rng.integers(0, 3))))
+        for y, x in rng.permutation(np.argwhere(obstacles[12:28, 12:28]) + 12)[:20].tolist():
+            start = x + rng.random(), y + rng.random()
+            cell = exit_cell(update, start, TOLERANCE)
+            if cell is not None:
+                found += 1
+                end = cell[0] + 0.5, cell[1] + 0.5
+                assert not update.grid.blocked[cell[1], cell[0]]
+                assert crossings(obstacles, start, end) == 1
+                assert through(obstacles, start, end) <= math.sqrt(2) * (least_through(obstacles, start) + 1.0)
+    assert found > 500
+
+
+# ------------------------------------------------------------------------------------------------------ who asks
+@pytest.mark.parametrize('beside', [-0.8, 0.8])
+def test_noise_into_a_thin_wall_leads_no_robot_across_it(beside):
+    """There is no margin, and the robot drives along the wall; sometimes it seems to be in it."""
+    navigator = Navigator(SETTINGS)
+    navigator.new_goal(Pose2(20.5 + beside, 36.0))
+    update, rng = shown(costmap(wall(20, 20), margin=0)), np.random.default_rng(3)
+    x, y = 20.5 + beside, 4.0
+    for i in range(200):
+        shift = -beside * 0.9 if i % 5 == 4 else 0.0
+        tick = navigator.tick(update, Pose2(x + shift, y + rng.normal(0, 0.1)))
+        update = None
+        if tick.status == NavigationStatus.ARRIVED:
+            break
+        assert tick.status == NavigationStatus.NAVIGATING
+        assert (tick.waypoint.x_m - 20.5) * beside > 0
+        y = min(y + 0.5, tick.waypoint.y_m)
+    assert tick.status == NavigationStatus.ARRIVED
+
+
+def test_a_robot_that_begins_in_a_thin_wall_stays_until_it_is_seen_beside_it():
+    navigator, update = Navigator(SETTINGS), shown(costmap(wall(20, 20)))
+    navigator.new_goal(Pose2(30.5, 20.5))
+    pose = Pose2(20.6, 20.5)
+    tick = navigator.tick(update, pose)
+    assert (tick.status, tick.waypoint) == (NavigationStatus.START_BLOCKED, pose)
+    assert navigator.tick(None, Pose2(22.6, 20.5)).status == NavigationStatus.NAVIGATING
+
+
+def test_where_the_robot_was_before_its_last_goal_or_its_pose_was_lost_tells_nothing():
+    navigator, update = Navigator(SETTINGS), shown(costmap(wall(20, 20)))
+    for interrupt in (lambda: navigator.tick(None, None), lambda: navigator.cancel() and navigator.tick(None, None)):
+        navigator.new_goal(Pose2(5.5, 20.5))
+        navigator.tick(update, Pose2(15.5, 20.5))
+        update = None
+        assert navigator.tick(None, Pose2(20.5, 20.5)).status == NavigationStatus.NAVIGATING
+        interrupt()
+        navigator.new_goal(Pose2(5.5, 20.5))
+        assert navigator.tick(None, Pose2(20.5, 20.5)).status == NavigationStatus.START_BLOCKED
+
+
+@pytest.mark.parametrize(('last', 'x', 'status'), [(20, 20.4, S.START_OCCUPIED), (22, 22.4, S.FOUND)])
+def test_a_request_from_within_a_wall_is_answered_if_its_side_can_be_told(last, x, status):
+    enquiry = Enquiry(SETTINGS, 0.0)
+    enquiry.take_in(shown(costmap(wall(20, last))))
+    enquiry.ask(Pose2(x, 20.5), [Pose2(30.5, 20.5)], start_is_robot=True)
+    answer = enquiry.step(lambda planner: planner.search(10_000))
+    assert answer.status == status
+    assert answer.path is None or (answer.path.points_m[:, 0] >= x).all()
+
+
+def test_a_start_that_is_blocked_while_the_search_runs_is_left_on_its_own_side_of_the_wall():
+    """The nearest free cell is beyond the wall then."""
+    live_map, cells = live(costmap(wall(20, 20))), costmap(wall(20, 20))
+    enquiry = Enquiry(SETTINGS, 0.0)
+    enquiry.take_in(live_map.latest())
+    enquiry.ask(Pose2(16.5, 20.5), [Pose2(2.5, 2.5)], start_is_robot=True)
+    assert enquiry.step(lambda planner: planner.search(3)).status == S.SEARCHING
+    cells[10:30, 9:20] = 99
+    live_map.full(cells, GEOMETRY)
+    update = live_map.latest()
+    assert update.grid.nearest_free((16, 20), TOLERANCE) == (23, 20)
+    enquiry.take_in(update)
+    answer = enquiry.step(lambda planner: planner.search(10_000))
+    assert answer.status == S.FOUND
+    assert (answer.path.points_m[:, 0] < 20).all()
+
+
+@pytest.mark.parametrize('goal', [(2.5, 2.5), (37.5, 37.5)])
+def test_a_robot_whose_cell_is_blocked_on_its_way_is_led_out_on_its_own_side_of_the_wall(goal):
+    obstacles = wall(20, 20)
+    obstacles[36:, 20] = False
+    live_map, cells, navigator = live(costmap(obstacles)), costmap(obstacles), Navigator(SETTINGS)
+    navigator.new_goal(Pose2(*goal))
+    pose = Pose2(16.5, 20.5)
+    navigator.tick(live_map.latest(), pose, lambda planner: planner.search(3))
+    cells[10:30, 9:20] = 99
+    live_map.full(cells, GEOMETRY)
+    tick = navigator.tick(live_map.latest(), pose, lambda planner: planner.search(10_000))
+    assert tick.status == NavigationStatus.NAVIGATING
+    assert (tick.waypoint.x_m, tick.waypoint.y_m) == (8.5, 20.5)
+    assert navigator.plan_cells()[0].tolist() == [8, 20]
