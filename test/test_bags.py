@@ -314,6 +314,14 @@ class TestBadBags:
         assert "'map' to 'base_link'" in message
         assert 'odom to base_link' in message
 
+    def test_that_are_compressed_files_are_told_so(self, tmp_path, capsys):
+        """Also to who tunes by one, and might have meant a map."""
+        path = tmp_path / 'bag_0.mcap.zstd'
+        path.write_bytes(b'(\xb5/\xfd')
+        for command in ('replay', 'tune'):
+            assert main([command, str(path), '-o', str(tmp_path / 'out')]) == 2
+            assert 'compressed; give the folder' in capsys.readouterr().err
+
     def test_are_never_written_over(self, live, tmp_path, capsys):
         folder = files.write(tmp_path / 'bag', live.messages(), 'sqlite3')
         file = next(folder.glob('*.db3'))

@@ -220,6 +220,47 @@ class TestRecommendation:
         assert found.recommended.greed > 1.5
 
 
+class TestReport:
+    def test_shows_what_is_recommended_however_many_are_about_as_good(self, told, problems):
+        """Every weight with eager is better than the recommended one by less than the rule is worth."""
+        told(
+            lambda candidate, problem, k: outcome(
+                length(problem)
+                - 1000 * (candidate.greed < 3)
+                + 400 * (candidate == DEFAULT)
+                - 50 * (candidate.restart == 'eager')
+                - 10 * (candidate.greed == 1.1)
+            )
+        )
+        found = carry_out_study(make_plan(problems))
+        assert found.recommended == Candidate('tb_wa_star', 1.1)
+        assert '\n* tb_wa_star(1.1) ' in study_text(found)
+
+    def test_has_the_ticks_of_what_is_recommended(self, told, problems):
+        """Where the choice was luck, those of the default."""
+        plan = make_plan(problems)
+        seen = {id(problem) for problem in plan.seen}
+
+        def go(candidate, problem, k):
+            lucky = candidate.algorithm == 'tb_gbfs'
+            more = lucky * (-800 if id(problem) in seen else 400)
+            return outcome(length(problem) + more, tick_s=2e-3 if lucky else 4e-3)
+
+        told(go)
+        found = carry_out_study(plan)
+        assert found.was_luck
+        assert 'tick p99 4 ms' in study_text(found)
+        assert 'took 4 ms or less' in reasons(found)['expansions_per_tick']
+
+    def test_says_that_a_budget_cannot_be_kept(self, told, problems):
+        told(lambda candidate, problem, k: outcome(length(problem), tick_s=0.02))
+        found = carry_out_study(make_plan(problems))
+        assert 'not tried yet' in study_text(found)
+        found.k = found.check.k
+        assert 'The budget cannot be kept' in study_text(found)
+        assert '--cpu has to be 0.4 at least' in study_text(found)
+
+
 class TestRace:
     def test_drops_those_that_are_clearly_worse(self, told, problems):
         told(lambda candidate, problem, k: outcome(length(problem) * (1 + (candidate.algorithm == 'tb_gbfs'))))
@@ -236,6 +277,12 @@ class TestRace:
             ]
             assert len(set(rows)) == len(rows)
             assert DEFAULT in candidates(world)
+
+    def test_has_the_default_once_whatever_it_is_called(self):
+        mine = Candidate('tb_wa_star', 1.0, 'lazy')
+        ran = race.Race(candidates('changing'), mine, 10, Conditions('changing'))
+        assert [candidate for candidate in ran.outcomes if candidate.greed == 1.0 and candidate.is_like(mine)] == [mine]
+        assert len(ran.outcomes) == len(candidates('changing'))
 
     def test_ends_when_the_time_is_over(self, told, problems):
         """A round takes ten seconds by this clock, of which 70 % are for the race."""
@@ -533,7 +580,7 @@ class TestBudget:
     def test_in_which_not_one_expansion_fits_is_refused(self):
         check_fits(Budget(20.0, 1e-4), Pace(1e-6, 100))
         check_fits(Budget(20.0, 1e-7), Pace(1e-6, 100, cut_short=True))  # so few ticks do not tell
-        with pytest.raises(ValueError, match=r'0.00[0-9]* µs for the search.* 1 µs here; --cpu has to be above 3e-05'):
+        with pytest.raises(ValueError, match=r'0.0038 µs for the search.* takes 1 µs here; --cpu .* above 3e-05'):
             check_fits(Budget(20.0, 1e-7), Pace(1e-6, 100))
 
     def test_k_has_two_digits_and_fits(self):
@@ -708,6 +755,24 @@ class TestCommand:
         assert f'{parameters.expansions_per_tick:,} expansions a tick' in printed
         assert (tmp_path / 'tuned.png').read_bytes().startswith(b'\x89PNG')
 
+    def test_draws_over_its_own_plots_only(self, tmp_path, capsys):
+        """Beside the file of parameters may lie the image of a map."""
+        pytest.importorskip('matplotlib')
+        image = tmp_path / 'tuned.png'
+        image.write_bytes(b'a map')
+        assert main(tune(tmp_path)) == 2
+        assert 'tuned.png: it is there already, and was not drawn by the tuner' in capsys.readouterr().err
+        assert image.read_bytes() == b'a map'
+        image.unlink()
+        assert [main(tune(tmp_path)) for _ in range(2)] == [0, 0]
+
+    def test_writes_a_time_that_fits_into_a_tick(self, tmp_path):
+        """For who lets the node search for a time, on another computer."""
+        assert main([*tune(tmp_path), '--tick-hz', '200', '--cpu', '0.5']) == 0
+        tuned = dataclasses.replace(read_parameters(tmp_path / 'tuned.yaml'), expansions_per_tick=0)
+        assert tuned.search_time_s == pytest.approx(0.75 * 0.5 / 200, rel=0.01)
+        assert list(tuned.problems()) == []
+
     def test_goes_out_from_the_parameters_that_there_are(self, tmp_path):
         mine = dataclasses.replace(PlannerParameters(), waypoint_distance_m=2.5, tick_frequency=8.0, weight=4.0)
         (tmp_path / 'mine.yaml').write_text(parameter_file(mine, '', {}))
@@ -726,6 +791,9 @@ class TestCommand:
             (['--time-limit', '0'], '--time-limit is 0 s'),
             (['-o', 'no/such/folder/planner.yaml'], 'no folder'),
             (['--params', 'nothing.yaml'], 'nothing.yaml: cannot be read'),
+            (['-o', 'plot.png'], '--png names another'),
+            (['--time-limit', 'nan'], '--time-limit is nan s'),
+            (['--cpu', '1e-9'], '--cpu has to be above'),
         ],
     )
     def test_refuses_what_cannot_be_done(self, options, told, tmp_path, capsys):

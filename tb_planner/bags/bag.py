@@ -30,6 +30,7 @@ from tb_planner.navigator import Pose2
 
 BASE_FRAME = 'base_link'
 SUFFIXES = ('.mcap', '.db3')
+PACKED = '.zstd'
 
 
 @dataclass(frozen=True)
@@ -246,6 +247,8 @@ def open_bag(path: Path, topics: Topics | None = None, base_frame: str = BASE_FR
         files = sorted(file.name for file in path.iterdir() if file.suffix in SUFFIXES)
         hint = f'give the file itself ({files[0]}), or' if files else 'is it a bag? If so,'
         raise BagError(f'{path}: the folder has no metadata.yaml; {hint} ros2 bag reindex {path} writes one')
+    if path.suffix == PACKED:
+        raise BagError(f'{path}: the file is compressed; give the folder with its metadata.yaml, or unzstd it first')
     reader_class = _reader_class()
     with _told(path):
         reader = reader_class(path)
@@ -258,7 +261,7 @@ def open_bag(path: Path, topics: Topics | None = None, base_frame: str = BASE_FR
 
 def is_bag(path: Path) -> bool:
     """Whether it looks like one."""
-    return path.suffix in SUFFIXES or path.is_dir()
+    return path.suffix in (*SUFFIXES, PACKED) or path.is_dir()
 
 
 def _reader_class() -> Any:

@@ -77,8 +77,8 @@ def check_fits(budget: Budget, pace: Pace) -> None:
     if known and search_s < pace.expansion_s:
         raise ValueError(
             f'a tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e6 * search_s:.2g} µs for the '
-            f'search, and one expansion takes {1e6 * pace.expansion_s:.2g} µs here; --cpu has to be above '
-            f'{budget.cpu * pace.expansion_s / search_s:.1g}, or --tick-hz lower'
+            f'search, and one with a single expansion takes {1e6 * pace.expansion_s:.2g} µs here; --cpu has to be '
+            f'above {budget.cpu * pace.expansion_s / search_s:.1g}, or --tick-hz lower'
         )
 
 

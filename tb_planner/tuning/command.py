@@ -97,6 +97,8 @@ def tune(options: argparse.Namespace) -> int:
     if options.compare:
         return compare_files(options, limit)
     png = options.png or options.output.with_suffix('.png')
+    if png == options.output:
+        raise ValueError(f'-o {options.output}: the plot would be written over it; --png names another file for that')
     check_may_write(options.output)
     check_folder('--png', png)
     check_may_draw(png)

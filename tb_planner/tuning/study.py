@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tb_planner.tuning.budget import SEARCH_SHARE, Budget, Pace, check_fits, fitting_k, measured_pace
+from tb_planner.tuning.budget import FIRST_K, SEARCH_SHARE, Budget, Pace, check_fits, fitting_k, measured_pace
 from tb_planner.tuning.candidates import Candidate, candidates
 from tb_planner.tuning.figures import Difference, Figures, difference, figures_of
 from tb_planner.tuning.ground import Problem
@@ -170,9 +170,10 @@ def _broken_off(study: Study, limit: TimeLimit) -> Iterator[None]:
 def _too_little(study: Study, limit: TimeLimit) -> TooLittleTime:
     tried, of = study.race.tried, len(study.race.running)
     about = f'about {limit.seconds * 2 * of / tried:.2g} s' if tried else 'much more'
+    shorter = ', or a larger --cpu: with so few expansions a tick trials are long' * (study.k < FIRST_K)
     return TooLittleTime(
         f'the {limit} was over when {tried} of {of} candidates had tried one problem, which tells nothing; {about} '
-        f'would do, or a larger --cpu: with {study.k:,} expansions a tick trials take the longer the fewer they are'
+        f'would do{shorter}'
     )
 
 
