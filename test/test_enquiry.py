@@ -270,6 +270,28 @@ def test_on_a_costmap_a_robot_in_a_walls_margin_is_not_led_through_the_wall(is_o
         assert y == 23
 
 
+def test_a_search_that_a_map_starts_over_counts_as_another_one():
+    """Blocked right before the start, where the search's best path goes."""
+    desk = Desk(free_room(40, 20))
+    desk.ask((0.35, 0.95), (3.65, 0.95), k=5)
+    assert desk.enquiry.searches == 1
+    desk.block((5, 9))
+    assert desk.enquiry.searches == 2
+    assert desk.ask((0.35, 0.95), (3.65, 0.95)).status == S.FOUND
+    assert desk.enquiry.searches == 2
+
+
+def test_a_search_that_is_done_does_not_count_again_when_the_map_changes():
+    """Its memory is kept, and has to know of the map; nobody waits for what it would find."""
+    desk = Desk(free_room(40, 20))
+    assert desk.ask((0.35, 0.95), (3.65, 0.95)).status == S.FOUND
+    desk.block((20, 9))
+    desk.block((20, 9), free=True)
+    assert desk.enquiry.searches == 1
+    assert desk.ask((0.35, 0.95), (3.65, 0.95)).status == S.FOUND
+    assert desk.enquiry.searches == 2
+
+
 # ------------------------------------------------------------------------------------------------------ asked again
 def test_the_same_request_gets_the_same_path_while_the_map_changes_elsewhere():
     desk = Desk(picture(WALL_WITH_DOORS))

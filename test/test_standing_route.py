@@ -86,6 +86,22 @@ def test_a_corner_that_may_not_be_cut_blocks_a_diagonal_step():
     assert fault(route, grid, [(2, 1)], np.inf) == Reason.BLOCKED
 
 
+def test_a_cell_that_opens_lets_diagonal_steps_past_it():
+    """The way through it is no shorter, 2 cells as before; past it, it is the square root of 2."""
+    costs = np.ones((3, 3), np.float32)
+    costs[0, 1] = np.inf
+    grid, route = route_on(costs, (0, 0), (1, 1))
+    assert fault(route, grid, [(1, 0)], 1.0) == Reason.SHORTER
+
+
+def test_a_cell_that_opens_beside_a_straight_way_makes_it_no_shorter():
+    """The way through it is 0.83 cells longer; steps past it save less than 0.59."""
+    costs = np.ones((4, 6), np.float32)
+    costs[2, 2] = np.inf
+    grid, route = route_on(costs, (0, 1), (5, 1))
+    assert fault(route, grid, [(2, 2)], 1.0) is None
+
+
 def test_each_leg_is_compared_by_itself():
     costs = np.ones((30, 12), np.float32)
     costs[:9, 6] = np.inf
