@@ -69,7 +69,8 @@ def _draw_weights(axes: Axes, study: Study) -> None:
     for candidate, outcomes in race.outcomes.items():
         if candidate.row.learn_h and outcomes:
             axes.plot(*_place(candidate, study), 'D', color=LEARNING_COLOUR, label=candidate.algorithm)
-    axes.plot([], [], 'o', color='0.5', mfc='white', label=f'dropped out of {race.rounds} problems')
+    if any(0 < len(outcomes) < race.rounds for outcomes in race.outcomes.values()):
+        axes.plot([], [], 'o', color='0.5', mfc='white', label='dropped out after a few problems')
     axes.plot(*_place(race.default, study), 's', ms=14, mfc='none', mec='0.4', label='now')
     axes.plot(*_place(study.recommended, study), 'o', ms=18, mfc='none', mec='black', label='recommended')
     axes.axhline(0, color='0.6', linewidth=0.8)
@@ -83,7 +84,7 @@ def _draw_weights(axes: Axes, study: Study) -> None:
     drawn = [_place(candidate, study)[1] for candidate, outcomes in race.outcomes.items() if outcomes]
     axes.set_ylim(1.3 * min(drawn) - 1, max(drawn) + 10)
     axes.set_title(f'with {race.k:,} expansions a tick', fontsize=10)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, markerscale=0.7, loc='upper left')
 
 
 def _draw_less(axes: Axes, study: Study) -> None:
@@ -91,6 +92,7 @@ def _draw_less(axes: Axes, study: Study) -> None:
     axes.set_title('with less search', fontsize=10)
     if not study.less:
         axes.text(0.5, 0.5, 'not measured', ha='center', transform=axes.transAxes)
+        axes.set(xticks=[], yticks=[])
         return
     ks = [k for k, _, _ in study.less]
     full = study.less[0][1].weighed

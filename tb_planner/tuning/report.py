@@ -9,10 +9,12 @@ from tb_planner.grid import COST_STEPS
 from tb_planner.tuning.budget import SEARCH_SHARE
 from tb_planner.tuning.candidates import WEIGHTS, Candidate
 from tb_planner.tuning.figures import Difference, Figures
-from tb_planner.tuning.study import FEW, Check, Study
+from tb_planner.tuning.study import Check, Study
 
 SHOWN = 8
 """Candidates in the table: so many of the best, and the default."""
+FEW = 8
+"""Problems; the report says so if a choice was made by fewer."""
 COLUMNS = ('intervals', 'over shortest', 'first move', 'back-moves', 'restarts', 'tick p99', 'problems')
 WEIGHED = 'Cells near obstacles are dear here: an interval counts as much as the cell moved through costs.\n\n'
 IN_WORDS = {
@@ -56,8 +58,8 @@ def doubts(study: Study) -> list[str]:
         told.append(f'{why} before all was done: {"; ".join(study.cut_short)}.')
     if study.race.rounds < FEW:
         told.append(
-            f'{_counted(study.race.rounds)} to choose by are few: more --problems and a longer --time-limit would make '
-            'it surer.'
+            f'To choose by {_counted(study.race.rounds)} is little: more --problems and a longer --time-limit would '
+            'make it surer.'
         )
     if study.check is None:
         told.append('Nothing was tried on problems not seen before: the figures are of those it was chosen by.')

@@ -21,8 +21,6 @@ LESS = (4, 16, 64)
 """By these k is divided, to see what less search would do."""
 LESS_ON = 10
 """Problems for that."""
-FEW = 8
-"""Problems; what so few tell is told as a guess."""
 A_HAIR = 0.001
 """By this fraction a candidate has to be better than the default to be recommended in its place."""
 WORTH_A_RULE = 0.01
@@ -96,10 +94,10 @@ class Study:
 
     @property
     def is_guess(self) -> bool:
-        """Whether few problems have made the choice, and not clearly: then all is kept but k."""
+        """Whether neither the race nor the check tells that the choice is better: then all is kept but k."""
         if self.chosen == self.plan.default or self.race.against_default(self.chosen).is_clear:
             return False
-        return self.check is None or (self.check.ours.problems < FEW and not self.check.difference.is_clear)
+        return self.check is None or not self.check.difference.is_clear
 
     @property
     def cut_short(self) -> list[str]:
