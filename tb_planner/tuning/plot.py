@@ -84,7 +84,7 @@ def _draw_weights(axes: Axes, study: Study) -> None:
     drawn = [_place(candidate, study)[1] for candidate, outcomes in race.outcomes.items() if outcomes]
     axes.set_ylim(1.3 * min(drawn) - 1, max(drawn) + 10)
     axes.set_title(f'with {race.k:,} expansions a tick', fontsize=10)
-    axes.legend(fontsize=8, markerscale=0.7, loc='upper left')
+    axes.legend(fontsize=8, markerscale=0.7)
 
 
 def _draw_less(axes: Axes, study: Study) -> None:
