@@ -39,6 +39,7 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     domain = Domain()
     environment = domain.environment(tmp_path_factory.mktemp('ros_log'))
     environment['ROS_PYTHON_CHECK_FIELDS'] = '1'
+    environment['FASTRTPS_DEFAULT_PROFILES_FILE'] = str(Path(__file__).with_name('loopback_without_shared_memory.xml'))
     before = dict(os.environ)
     os.environ.clear()
     os.environ.update(environment)
