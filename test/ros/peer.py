@@ -8,6 +8,7 @@ from typing import Any
 import rclpy
 from geometry_msgs.msg import PoseStamped
 from processes import LIMIT_S
+from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -33,6 +34,7 @@ class Peer:
         self.node = rclpy.create_node(name, context=self._context, **node_options)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._clients: dict[str, Client] = {}
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -63,12 +65,18 @@ class Peer:
 
     def call(self, service: str, type_: Any, request: Any = None, limit_s: float = LIMIT_S) -> Any:
         """The service's answer."""
-        client = self.node.create_client(type_, service)
+        client = self._clients.get(service) or self._new_client(service, type_, limit_s)
         self.wait_until(client.service_is_ready, f'service {service} is there', limit_s)
         answer = client.call_async(request or type_.Request())
         self.wait_until(answer.done, f'service {service} answers', limit_s)
-        self.node.destroy_client(client)
         return answer.result()
+
+    def _new_client(self, service: str, type_: Any, limit_s: float) -> Client:
+        """One that the service knows, too: a busy server that has not heard of it yet drops its answer."""
+        client = self._clients[service] = self.node.create_client(type_, service)
+        self.wait_until(client.service_is_ready, f'service {service} is there', limit_s)
+        self.spin(0.05)
+        return client
 
     def wait_for_status(self, heard: Heard, *statuses: str, limit_s: float = LIMIT_S) -> str:
         """Waits until the last status is one of these."""

@@ -83,7 +83,8 @@ class Surroundings:
 
     @property
     def facts(self) -> dict[str, str]:
-        """The values of the last diagnostics."""
+        """The values of the last diagnostics; the first ones are waited for."""
+        self.peer.wait_until(lambda: self.diagnostics, 'diagnostics')
         return {item.key: item.value for item in self.diagnostics.last.status[0].values}
 
     def next_facts(self) -> dict[str, str]:
