@@ -54,6 +54,15 @@ def no_cython(tmp_path):
     return folder
 
 
+@pytest.fixture
+def hasty_compiler(tmp_path):
+    """The C compiler, but it does not optimise: what is installed where does not depend on that."""
+    script = tmp_path / 'cc'
+    script.write_text(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" -O0\n')
+    script.chmod(0o755)
+    return script
+
+
 def run(command, cwd, **environment):
     """What the command says; away from the terminal, since setup.py's warning would be shown there, too."""
     done = subprocess.run(
@@ -64,6 +73,7 @@ def run(command, cwd, **environment):
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        timeout=240,
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
@@ -102,8 +112,8 @@ def test_module_is_compiled(name):
 @pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec('colcon_ros'), reason='colcon-ros is not installed')
 @pytest.mark.parametrize('options', [[], ['--symlink-install']], ids=['copied', 'symlinked'])
-def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace, options):
-    run([COLCON, 'build', '--paths', source, *options], workspace)
+def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace, options, hasty_compiler):
+    run([COLCON, 'build', '--paths', source, *options], workspace, CC=hasty_compiler)
 
     share = workspace / 'install/tb_planner/share'
     assert (share / 'tb_planner/package.xml').exists()
@@ -120,8 +130,8 @@ def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace,
 
 
 @pytest.mark.slow
-def test_pip_installs_a_compiled_kernel(source, workspace):
-    said = pip_install(source, workspace)
+def test_pip_installs_a_compiled_kernel(source, workspace, hasty_compiler):
+    said = pip_install(source, workspace, CC=hasty_compiler)
     assert 'NOT COMPILED' not in said
     assert_all_files_are_in(workspace / 'share/tb_planner', source)
     assert (workspace / 'tb_planner/ros/loopback.xml').exists()
