@@ -335,6 +335,17 @@ class TestInterruption:
         assert found.race.rounds == len(found.plan.seen)
         assert found.check.ours.problems == 3
 
+    def test_at_the_very_end_is_told(self, told, problems):
+        def go(candidate, problem, k):
+            if k < 1000:
+                raise KeyboardInterrupt
+            return outcome(length(problem))
+
+        told(go)
+        found = carry_out_study(make_plan(problems))
+        assert found.interrupted
+        assert 'less search was tried with 1 of 3 numbers of expansions' in study_text(found)
+
     def test_before_anything_was_measured_is_an_interruption(self, told, problems):
         with pytest.raises(KeyboardInterrupt):
             self.interrupted_at(told, problems, 0)
@@ -436,7 +447,7 @@ class TestTimeLimit:
         found = carry_out_study(plan, TimeLimit(5.0))
         text = study_text(found)
         assert 'The time limit of 5 s came before all was done: 4 of 12 problems to choose by were tried; ' in text
-        assert '0 of 12 others to check the choice on; less search was not tried.' in text
+        assert '0 of 12 others to check the choice on; less search was tried with 0 of 3 numbers of expansions.' in text
         assert 'To choose by 4 problems is little' in text
         assert 'Nothing was tried on problems not seen before' in text
         assert found.recommended.algorithm == 'rtba_star'  # by as much on each of them

@@ -43,7 +43,7 @@ class Difference(NamedTuple):
         return abs(self.mean) > STUDENTS_T.get(self.problems, 2.0) * self.error
 
     def __str__(self) -> str:
-        error = f'± {100 * self.error:.1f}' if math.isfinite(self.error) else 'on one problem'
+        error = f'± {100 * self.error:.1f}' if math.isfinite(self.error) else '(one problem)'
         return f'{100 * self.mean:+.1f} % {error}'
 
 

@@ -111,8 +111,9 @@ class Study:
         tried = 0 if check is None else check.ours.problems
         if tried < len(plan.unseen):
             told.append(f'{tried} of {len(plan.unseen)} others to check the choice on')
-        if len(self.less) < 2 and self.k >= LESS[0]:
-            told.append('less search was not tried')
+        less = len(_less(self.k)) - 1
+        if len(self.less) < less + 1:
+            told.append(f'less search was tried with {max(len(self.less) - 1, 0)} of {less} numbers of expansions')
         return told
 
     @property
@@ -197,11 +198,10 @@ def _try_less(study: Study, limit: TimeLimit, progress: Progress) -> None:
     """All get the same problems: those for which the time has not lasted are left out."""
     plan, problems = study.plan, study.plan.seen[:LESS_ON]
     both = study.recommended, plan.default
-    for by in (1, *LESS):
-        k = study.k // by
-        if k < 1 or limit.is_over:
+    for number, k in enumerate(_less(study.k)):
+        if limit.is_over:
             return
-        progress(1 - 0.1 / by, f'trying k = {k:,}')
+        progress(0.95 + 0.01 * number, f'trying k = {k:,}')
         pairs = [
             [carry_out(problem, candidate, k, plan.conditions, limit=limit) for candidate in both]
             for problem in limit.while_it_lasts(problems)
@@ -210,3 +210,8 @@ def _try_less(study: Study, limit: TimeLimit, progress: Progress) -> None:
             return
         ours, default = (figures_of(outcomes) for outcomes in zip(*pairs))
         study.less.append((k, ours, default))
+
+
+def _less(k: int) -> list[int]:
+    """This one first."""
+    return [k // by for by in (1, *LESS) if k >= by]
