@@ -65,6 +65,7 @@ class ActionThread:
         if self._thread.ident is not None:
             self.do(self._stop)
             self._thread.join(STOP_S)
+            self._stopping = True  # also if it was too busy to hear of it
         self._executor.shutdown(timeout_sec=STOP_S)
         for waitable in list(self.node.waitables):
             if isinstance(waitable, ActionServer):
@@ -78,7 +79,7 @@ class ActionThread:
         rounds_left = LAST_ROUNDS
         while self.node.context.ok() and rounds_left:
             try:
-                self._executor.spin_once(timeout_sec=0.001 if self._stopping else None)
+                self._executor.spin_once(timeout_sec=0.001 if self._stopping else PROBE_S)
             except ExternalShutdownException:
                 return
             except Exception:  # of rclpy, when a client is gone in the wrong moment: others are to be answered

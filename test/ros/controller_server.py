@@ -57,11 +57,6 @@ class ControllerServer(BackgroundPeer):
         )
         self._timer = self.node.create_timer(CYCLE_S, self._cycle)
 
-    def close(self) -> None:
-        self._stop_serving()
-        self._server.destroy()
-        super().close()
-
     @property
     def is_following(self) -> bool:
         return self._current is not None

@@ -8,6 +8,7 @@ from typing import Any
 import rclpy
 from geometry_msgs.msg import PoseStamped
 from processes import LIMIT_S
+from rclpy.action import ActionClient, ActionServer
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.publisher import Publisher
@@ -37,9 +38,13 @@ class Peer:
         self._clients: dict[str, Client] = {}
 
     def close(self) -> None:
-        self._executor.shutdown()
+        """Actions, too, which rclpy leaves to the garbage collector: what outlives its node may keep that waiting."""
+        self._executor.shutdown(timeout_sec=LIMIT_S)
+        for waitable in list(self.node.waitables):
+            if isinstance(waitable, (ActionClient, ActionServer)):
+                waitable.destroy()
         self.node.destroy_node()
-        self._context.shutdown()
+        self._context.try_shutdown()
 
     def hear(self, topic: str, type_: type, qos: QoSProfile = RELIABLE) -> Heard:
         """All messages of the topic from now on; they come in while one of the waits below is under way."""
@@ -117,13 +122,12 @@ class BackgroundPeer(Peer):
         return self
 
     def close(self) -> None:
-        self._stop_serving()
-        super().close()
-
-    def _stop_serving(self) -> None:
+        """Nothing is taken down under a thread that still uses it: better a failure, and a thread left alone."""
         self._ending = True
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(LIMIT_S)
+            assert not self._thread.is_alive(), f'{self.node.get_name()} is busy for more than {LIMIT_S} s'
+        super().close()
 
     def _serve(self) -> None:
         while not self._ending:
