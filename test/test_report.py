@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_planner.benchmark import claims_2012, claims_2014, published, report
+from tb_planner.benchmark import claims_2012, curves_2014, published, report
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.cells import CELLS, SESSIONS, Results, cells_of, read_results
 from tb_planner.benchmark.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
@@ -606,4 +606,4 @@ def test_claims_are_rows_of_a_table():
         assert claim.paper in published.TITLES
     assert {claim.paper for claim in report.CLAIMS} == set(published.TITLES)
     assert INTERVALS_MS == published.INTERVALS_MS
-    assert claims_2014.SETS[-1] == claims_2014.LARGE
+    assert curves_2014.SETS[-1] == curves_2014.LARGE

@@ -20,6 +20,11 @@ DECIDING = 30
 """On fewer problems of a set, one of our choices cannot decide about a claim."""
 FLAT = 0.01
 """A change by less than this fraction is none."""
+LITTLE = 0.1
+"""Costs that differ by less than this fraction are similar."""
+FALLING = 'the mean falls from the first to the last, and rises by more than 1 % in no step'
+BY_EXPANSIONS = 'The same by expansions, which do not depend on the machine'
+"""Words of several claims: a test, by falls(); and a claim about time in another unit."""
 
 
 class Verdict(enum.Enum):
@@ -255,3 +260,11 @@ def between(values: Sequence[float], shown: Callable[[float], str] = number) -> 
         return '–'
     low, high = shown(min(values)), shown(max(values))
     return low if low == high else f'{low} to {high}'
+
+
+def by_group(values: Sequence[tuple[str, float]], shown: Callable[[float], str] = number) -> str:
+    """BG 1.2 to 3.4, ROOMS 5.6"""
+    groups: dict[str, list[float]] = {}
+    for name, value in values:
+        groups.setdefault(name, []).append(value)
+    return ', '.join(f'{name} {between(group, shown)}' for name, group in groups.items())

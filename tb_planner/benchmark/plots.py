@@ -12,7 +12,7 @@ from tb_planner.benchmark.cells import Curves, NotRun, Results
 from tb_planner.benchmark.claims import counted
 from tb_planner.benchmark.claims_2009 import OTHERS, savings
 from tb_planner.benchmark.claims_2012 import index_of, lengths
-from tb_planner.benchmark.claims_2014 import TBA, back_share, everybody, look_aheads, sets_of, weighted
+from tb_planner.benchmark.curves_2014 import TBA, back_share, everybody, look_aheads, sets_of, weighted
 
 
 @dataclass(frozen=True)

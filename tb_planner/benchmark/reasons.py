@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tb_planner.benchmark.cells import Curves, NotRun, Results
 from tb_planner.benchmark.claims import between, number, percent
 from tb_planner.benchmark.claims_2009 import CONTEMPORARY, LRTA
-from tb_planner.benchmark.claims_2014 import (
+from tb_planner.benchmark.curves_2014 import (
     GBFS,
     HEAVIEST,
     LARGE,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tb_planner.benchmark import claims_2009, claims_2012, claims_2014, tables
+from tb_planner.benchmark import claims_2009, claims_2012, claims_2014_changing, claims_2014_static, tables
 from tb_planner.benchmark.cells import NotRun, Results, read_results, write_cells
 from tb_planner.benchmark.claims import Claim, Judged, Variation, Verdict, judge
 from tb_planner.benchmark.drawing import check_matplotlib, whole_svg
@@ -23,8 +23,17 @@ from tb_planner.benchmark.published import TITLES
 from tb_planner.benchmark.reasons import REASONS
 from tb_planner.benchmark.tables import Table, tables_of
 
-CLAIMS: tuple[Claim, ...] = (*claims_2009.CLAIMS, *claims_2012.CLAIMS, *claims_2014.CLAIMS)
-VARIATIONS: dict[tuple[str, str], tuple[Variation, ...]] = {**claims_2012.VARIATIONS, **claims_2014.VARIATIONS}
+CLAIMS: tuple[Claim, ...] = (
+    *claims_2009.CLAIMS,
+    *claims_2012.CLAIMS,
+    *claims_2014_static.CLAIMS,
+    *claims_2014_changing.CLAIMS,
+)
+VARIATIONS: dict[tuple[str, str], tuple[Variation, ...]] = {
+    **claims_2012.VARIATIONS,
+    **claims_2014_static.VARIATIONS,
+    **claims_2014_changing.VARIATIONS,
+}
 LEFT_OUT = (
     'PR LRTA* and D LRTA* (2009, Figure 4): they need state abstractions and pattern databases.',
     'What rows do not tell: where the agent was when the optimal path was found (2009, section 4.3); when D* Lite '

@@ -11,7 +11,7 @@ from tb_planner.benchmark import published
 from tb_planner.benchmark.cells import Cell, Curves, NotRun, Results
 from tb_planner.benchmark.claims import Judged, number, percent
 from tb_planner.benchmark.claims_2012 import index_of, lengths
-from tb_planner.benchmark.claims_2014 import SETS, TBA, back_share, everybody, look_aheads, number_of, sets_of, weighted
+from tb_planner.benchmark.curves_2014 import SETS, TBA, back_share, everybody, look_aheads, number_of, sets_of, weighted
 
 EXPANSIONS_UNIT = 'so many expansions'
 EXTENT_UNKNOWN = published.Extent('no paper’s', 0)

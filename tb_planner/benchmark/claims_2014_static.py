@@ -1,18 +1,21 @@
-"""What "Time-Bounded Best-First Search" (2014) claims of its experiments."""
+"""What "Time-Bounded Best-First Search" (2014) claims of maps that stay as they are: Figures 1 to 4, Theorem 2."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from tb_planner.benchmark.cells import Curves, NotRun
 from tb_planner.benchmark.claims import (
+    BY_EXPANSIONS,
+    FALLING,
+    LITTLE,
     Case,
     Claim,
     Finding,
     Variation,
     between,
+    by_group,
     falls,
     in_most,
     judged,
@@ -21,39 +24,26 @@ from tb_planner.benchmark.claims import (
     percent,
     spread,
 )
+from tb_planner.benchmark.curves_2014 import (
+    GBFS,
+    HEAVIEST,
+    LARGE,
+    STATIC,
+    TBA,
+    back_share,
+    everybody,
+    heavier,
+    look_aheads,
+    number_of,
+    sets_of,
+    weighted,
+)
 
-SETS = ('BG', 'WC3', 'ROOMS', 'StarCraft')
-LARGE = 'StarCraft'
-TBA, GBFS, HEAVIEST = 'TBA*', 'TB-GBFS', 'TB-WA*(3)'
-LITTLE, MUCH = 0.1, 1.5
-"""Costs that differ by less than the first fraction are similar; curves within the second factor look alike."""
-STATIC, DYNAMIC = ('2014', 'Figures 1-4'), '2014-dynamic'
-
-
-# ---------------------------------------------------------------------- what there is
-def sets_of(curves: Curves) -> list[str]:
-    return [name for name in SETS if name in curves.sets]
-
-
-def weighted(curves: Curves) -> list[str]:
-    """TBA* and TB-WA* by weight."""
-    names = [name for name in curves.series if name.startswith('TB-WA*(')]
-    return [name for name in [TBA] if name in curves.series] + sorted(names)
-
-
-def heavier(curves: Curves) -> list[str]:
-    return [name for name in weighted(curves) if name != TBA]
+MUCH = 1.5
+"""Curves within this factor look alike."""
 
 
-def everybody(curves: Curves) -> list[str]:
-    return [*weighted(curves), *([GBFS] if GBFS in curves.series else [])]
-
-
-def look_aheads(curves: Curves, set_name: str) -> list[float]:
-    """The papers': not the unbounded one."""
-    return [k for k in curves.xs(TBA, set_name) if not math.isinf(k)]
-
-
+# ---------------------------------------------------------------------- cases
 def is_small(k: float) -> bool:
     return k <= 4
 
@@ -74,26 +64,8 @@ def case(set_name: str, k: float, holds: bool) -> Case:
     return Case((('', set_name), ('k =', number_of(k))), holds)
 
 
-def number_of(k: float) -> str:
-    return '∞' if math.isinf(k) else f'{k:g}'
-
-
 def by_series(curves: Curves, measure: str, names: Iterable[str], k: float, set_name: str) -> list[float]:
     return [curves.mean(measure, name, k, set_name) for name in names]
-
-
-def back_share(curves: Curves, series: str, k: float, set_name: str) -> float:
-    """Back-moves relative to non-optimal moves, as in Figure 4."""
-    non_optimal = curves.mean('non_optimal_moves', series, k, set_name)
-    return curves.mean('back_moves', series, k, set_name) / non_optimal if non_optimal else 0.0
-
-
-def by_set(values: Sequence[tuple[str, float]], shown: Callable[[float], str] = number) -> str:
-    """BG 1.2 to 3.4, ROOMS 5.6"""
-    groups: dict[str, list[float]] = {}
-    for name, value in values:
-        groups.setdefault(name, []).append(value)
-    return ', '.join(f'{name} {between(group, shown)}' for name, group in groups.items())
 
 
 # ---------------------------------------------------------------------- cost, Figure 1
@@ -113,7 +85,7 @@ def cost_falls_with_w(curves: Curves) -> Finding:
         costs = by_series(curves, 'cost', weighted(curves), k, name)
         cases.append(case(name, k, falls(costs)))
         ratios.append((name, costs[-1] / costs[0]))
-    return judged(cases, f'cost at w = 3 over cost at w = 1: {by_set(ratios)}')
+    return judged(cases, f'cost at w = 3 over cost at w = 1: {by_group(ratios)}')
 
 
 def gains_shrink_with_k(curves: Curves) -> Finding:
@@ -132,7 +104,7 @@ def w_does_not_matter(curves: Curves) -> Finding:
         by_weight = spread(by_series(curves, 'cost', weighted(curves), k, name))
         cases.append(case(name, k, by_weight <= LITTLE))
         spreads.append((name, by_weight))
-    return judged(cases, f'dearest above cheapest weight: {by_set(spreads, percent)}')
+    return judged(cases, f'dearest above cheapest weight: {by_group(spreads, percent)}')
 
 
 def greedy_cheapest(curves: Curves) -> Finding:
@@ -142,7 +114,7 @@ def greedy_cheapest(curves: Curves) -> Finding:
         best = min(by_series(curves, 'cost', weighted(curves), k, name))
         cases.append(case(name, k, greedy < best))
         ratios.append((name, greedy / best))
-    return judged(cases, f'its cost over that of the best TB-WA*: {by_set(ratios)}')
+    return judged(cases, f'its cost over that of the best TB-WA*: {by_group(ratios)}')
 
 
 def greedy_on_rooms(curves: Curves) -> Finding:
@@ -158,7 +130,7 @@ def heaviest_cheapest(curves: Curves) -> Finding:
         best = min(costs, key=costs.__getitem__)
         cases.append(case(name, k, best == HEAVIEST))
         told.append((name, costs[HEAVIEST] / costs[best] - 1))
-    return judged(cases, f'w = 3 above the cheapest: {by_set(told, percent)}')
+    return judged(cases, f'w = 3 above the cheapest: {by_group(told, percent)}')
 
 
 def cost_falls_with_k(curves: Curves) -> Finding:
@@ -176,7 +148,7 @@ def time_falls_with_w(curves: Curves) -> Finding:
         times = by_series(curves, 'search_time_s', weighted(curves), k, name)
         cases.append(case(name, k, times[-1] < times[0]))
         told.append((name, times[0] / times[-1]))
-    return judged(cases, f'TBA* over w = 3: {by_set(told)}')
+    return judged(cases, f'TBA* over w = 3: {by_group(told)}')
 
 
 def time_falls_less_with_large_k(curves: Curves) -> Finding:
@@ -198,7 +170,7 @@ def greedy_faster_than_tba(curves: Curves) -> Finding:
         ratio = curves.mean('search_time_s', TBA, k, name) / curves.mean('search_time_s', GBFS, k, name)
         cases.append(case(name, k, ratio > 1))
         ratios.append((name, ratio))
-    return judged(cases, f'TBA* over TB-GBFS: {by_set(ratios)}')
+    return judged(cases, f'TBA* over TB-GBFS: {by_group(ratios)}')
 
 
 def weighted_less_than_greedy(measure: str) -> Callable[[Curves], Finding]:
@@ -235,7 +207,7 @@ def fewer_expansions(curves: Curves) -> Finding:
         ratio = curves.mean('expansions', TBA, k, name) / curves.mean('expansions', series, k, name)
         cases.append(case(name, k, ratio > 1))
         ratios.append((name, ratio))
-    return judged(cases, f'expansions of TBA* over theirs: {by_set(ratios)}')
+    return judged(cases, f'expansions of TBA* over theirs: {by_group(ratios)}')
 
 
 def time_falls_with_k(curves: Curves) -> Finding:
@@ -263,7 +235,7 @@ def non_optimal_fall_with_w(curves: Curves) -> Finding:
         moves = by_series(curves, 'non_optimal_moves', weighted(curves), k, name)
         cases.append(case(name, k, falls(moves)))
         ratios.append((name, over(moves[-1], moves[0])))
-    return judged(cases, f'at w = 3 over w = 1: {by_set(ratios)}')
+    return judged(cases, f'at w = 3 over w = 1: {by_group(ratios)}')
 
 
 def tba_fewest_non_optimal(curves: Curves) -> Finding:
@@ -273,7 +245,7 @@ def tba_fewest_non_optimal(curves: Curves) -> Finding:
         best = min(by_series(curves, 'non_optimal_moves', heavier(curves), k, name))
         cases.append(case(name, k, ours < best))
         ratios.append((name, over(ours, best)))
-    return judged(cases, f'those of TBA* over those of the best w > 1: {by_set(ratios)}')
+    return judged(cases, f'those of TBA* over those of the best w > 1: {by_group(ratios)}')
 
 
 def greedy_fewest_non_optimal(curves: Curves) -> Finding:
@@ -283,7 +255,7 @@ def greedy_fewest_non_optimal(curves: Curves) -> Finding:
         ratio = over(curves.mean('non_optimal_moves', GBFS, k, name), best)
         cases.append(case(name, k, ratio < 1))
         ratios.append((name, ratio))
-    return judged(cases, f'over those of the best TB-WA*: {by_set(ratios)}')
+    return judged(cases, f'over those of the best TB-WA*: {by_group(ratios)}')
 
 
 def greedy_most_non_optimal(curves: Curves) -> Finding:
@@ -293,7 +265,7 @@ def greedy_most_non_optimal(curves: Curves) -> Finding:
         ratio = over(curves.mean('non_optimal_moves', GBFS, k, name), worst)
         cases.append(case(name, k, ratio > 1))
         ratios.append((name, ratio))
-    return judged(cases, f'over those of the worst TB-WA*: {by_set(ratios)}')
+    return judged(cases, f'over those of the worst TB-WA*: {by_group(ratios)}')
 
 
 def heaviest_fewer_non_optimal(curves: Curves) -> Finding:
@@ -323,7 +295,7 @@ def _by_share(curves: Curves, holds: Callable[[dict[str, float]], bool], shown: 
         shares = {series: back_share(curves, series, k, name) for series in everybody(curves)}
         cases.append(case(name, k, holds(shares)))
         told.append((name, shares[shown]))
-    return judged(cases, f'share of back-moves, {shown}: {by_set(told, percent)}')
+    return judged(cases, f'share of back-moves, {shown}: {by_group(told, percent)}')
 
 
 def greedy_fewest_back_moves(curves: Curves) -> Finding:
@@ -333,7 +305,7 @@ def greedy_fewest_back_moves(curves: Curves) -> Finding:
         greedy = curves.mean('back_moves', GBFS, k, name)
         cases.append(case(name, k, greedy < min(others)))
         ratios.append((name, over(greedy, curves.mean('back_moves', TBA, k, name))))
-    return judged(cases, f'back-moves of TB-GBFS over those of TBA*: {by_set(ratios)}')
+    return judged(cases, f'back-moves of TB-GBFS over those of TBA*: {by_group(ratios)}')
 
 
 def tba_most_back_moves_in_number(curves: Curves) -> Finding:
@@ -343,7 +315,7 @@ def tba_most_back_moves_in_number(curves: Curves) -> Finding:
         ours = curves.mean('back_moves', TBA, k, name)
         cases.append(case(name, k, ours > max(others)))
         ratios.append((name, over(ours, max(others))))
-    return judged(cases, f'back-moves of TBA* over those of the next: {by_set(ratios)}')
+    return judged(cases, f'back-moves of TBA* over those of the next: {by_group(ratios)}')
 
 
 def heaviest_between(curves: Curves) -> Finding:
@@ -352,7 +324,7 @@ def heaviest_between(curves: Curves) -> Finding:
         tba, heavy, greedy = by_series(curves, 'back_moves', (TBA, HEAVIEST, GBFS), k, name)
         cases.append(case(name, k, greedy <= heavy <= tba / 2))
         ratios.append((name, over(heavy, tba)))
-    return judged(cases, f'back-moves at w = 3 over those of TBA*: {by_set(ratios)}')
+    return judged(cases, f'back-moves at w = 3 over those of TBA*: {by_group(ratios)}')
 
 
 def almost_no_scrubbing(curves: Curves) -> Finding:
@@ -375,105 +347,12 @@ def within_bound(curves: Curves) -> Finding:
     return judged(cases, f'{beyond:.0f} of {runs:,} runs cost more')
 
 
-# ---------------------------------------------------------------------- changing maps, Figures 5 and 6
-def changing(rate: float, k: float, holds: bool) -> Case:
-    return Case((('rate', f'{rate:g} %'), ('k =', number_of(k))), holds)
-
-
-def by_rate(values: Sequence[tuple[float, float]], shown: Callable[[float], str] = number) -> str:
-    return by_set([(f'rate {rate:g} %', value) for rate, value in values], shown)
-
-
-def changing_falls_with_w(measure: str) -> Callable[[Curves], Finding]:
-    def judge(curves: Curves) -> Finding:
-        cases, ratios = [], []
-        for rate, k in itertools.product(curves.rates, curves.xs(TBA)):
-            values = [curves.mean(measure, series, k, rate=rate) for series in weighted(curves)]
-            cases.append(changing(rate, k, falls(values)))
-            ratios.append((rate, values[-1] / values[0]))
-        return judged(cases, f'at w = 3 over w = 1: {by_rate(ratios)}')
-
-    return judge
-
-
-def best_look_ahead(measure: str, wanted: float, weighted_too: bool) -> Callable[[Curves], Finding]:
-    """Where TBA*, or every TB-WA* with w > 1, has the smallest mean."""
-
-    def judge(curves: Curves) -> Finding:
-        cases, best = [], []
-        ks = curves.xs(TBA)
-        if wanted not in ks:
-            raise NotRun(f'{curves.name} has no look-ahead of {wanted:g}')
-        for rate, series in itertools.product(curves.rates, heavier(curves) if weighted_too else [TBA]):
-            best.append(min(ks, key=lambda k: curves.mean(measure, series, k, rate=rate)))
-            cases.append(Case((('rate', f'{rate:g} %'), ('', series)), best[-1] == wanted))
-        found = ', '.join(f'k = {k:g} in {best.count(k)}' for k in sorted(set(best)))
-        return judged(cases, f'best: {found} of {len(best)} cases')
-
-    return judge
-
-
-def best_cost_with_weight(curves: Curves) -> Finding:
-    cases, ratios = [], []
-    for rate in curves.rates:
-        costs = {
-            (series, k): curves.mean('cost', series, k, rate=rate)
-            for series in weighted(curves)
-            for k in curves.xs(series)
-        }
-        best = min(costs, key=costs.__getitem__)
-        cases.append(Case((('rate', f'{rate:g} %'),), best[0] != TBA))
-        tba = min(cost for (series, _), cost in costs.items() if series == TBA)
-        ratios.append((rate, tba / costs[best] - 1))
-    return judged(cases, f'TBA* at its best above the best of all: {by_rate(ratios, percent)}')
-
-
-def costs_alike_over_k(curves: Curves) -> Finding:
-    cases, spreads = [], []
-    for rate, series in itertools.product(curves.rates, heavier(curves)):
-        over_k = spread(curves.over_x('cost', series, rate=rate))
-        cases.append(Case((('rate', f'{rate:g} %'), ('', series)), over_k <= LITTLE))
-        spreads.append((rate, over_k))
-    return judged(cases, f'dearest above cheapest look-ahead: {by_rate(spreads, percent)}')
-
-
-def fewer_restarts(curves: Curves) -> Finding:
-    cases, told = [], []
-    k = min(curves.xs(TBA))
-    for rate, series in itertools.product(curves.rates, heavier(curves)):
-        ours = curves.mean('searches', series, k, rate=rate)
-        theirs = min(curves.over_x('searches', TBA, rate=rate))
-        cases.append(Case((('rate', f'{rate:g} %'), ('', series)), ours < theirs))
-        told.append((rate, ours / theirs))
-    return judged(cases, f'searches at k = {k:g} over the fewest of TBA*: {by_rate(told)}')
-
-
-def lazy_faster(measure: str) -> Callable[[Curves], Finding]:
-    def judge(curves: Curves) -> Finding:
-        cases, ratios = [], []
-        lazy = [name.removesuffix(', lazy') for name in curves.series if name.endswith(', lazy')]
-        for rate, series in itertools.product(curves.rates, sorted(lazy)):
-            values = [curves.mean(measure, f'{series}, {rule}', math.inf, rate=rate) for rule in ('lazy', 'eager')]
-            cases.append(Case((('rate', f'{rate:g} %'), ('', series)), values[0] < values[1]))
-            ratios.append((rate, values[0] / values[1]))
-        return judged(cases, f'lazy over eager: {by_rate(ratios)}')
-
-    return judge
-
-
 # ---------------------------------------------------------------------- the table
 def _static(name: str, place: str, text: str, test: str, judge: Callable[[Curves], Finding]) -> Claim:
     return Claim(f'2014 {name}', '2014', place, text, test, *STATIC, judge)
 
 
-def _figure(number_: int, name: str, text: str, test: str, judge: Callable[[Curves], Finding], note: str = '') -> Claim:
-    place = f'Dynamic Environments, Figure {number_}'
-    return Claim(f'2014 {name}', '2014', place, text, test, DYNAMIC, f'Figure {number_}', judge, note)
-
-
-FALLING = 'the mean falls from the first to the last, and rises by more than 1 % in no step'
 COST, TIME = 'Solution Cost, Figure 1', 'Search Time, Figure 2'
-BY_EXPANSIONS = 'The same by expansions, which do not depend on the machine'
 NON_OPTIMAL, SCRUBBING = 'Non-Optimal Moves, Figure 3', 'Scrubbing, Figure 4'
 
 CLAIMS = (
@@ -694,97 +573,6 @@ CLAIMS = (
         'no run of TB-WA* on a static map has cost more',
         within_bound,
     ),
-    _figure(
-        5,
-        'dynamic cost falls with w',
-        'The cost falls as w grows, for all look-aheads.',
-        f'for each rate and k, over w: {FALLING}',
-        changing_falls_with_w('cost'),
-    ),
-    _figure(
-        5,
-        'dynamic time falls with w',
-        'The search time falls as w grows, for all look-aheads.',
-        f'for each rate and k, over w: {FALLING}',
-        changing_falls_with_w('search_time_s'),
-    ),
-    _figure(
-        5,
-        'dynamic expansions fall with w',
-        f'{BY_EXPANSIONS}: they fall as w grows, for all look-aheads.',
-        f'for each rate and k, over w: {FALLING}',
-        changing_falls_with_w('expansions'),
-    ),
-    _figure(
-        5,
-        'dynamic w = 1 cheapest at k = 256',
-        'With w = 1 the best cost comes with a look-ahead of 256.',
-        'its mean cost is the smallest there, for each rate',
-        best_look_ahead('cost', 256, weighted_too=False),
-    ),
-    _figure(
-        5,
-        'dynamic w = 1 fastest at k = 4',
-        'With w = 1 the best search time comes with a look-ahead of 4.',
-        'its mean search time is the smallest there, for each rate',
-        best_look_ahead('search_time_s', 4, weighted_too=False),
-    ),
-    _figure(
-        5,
-        'dynamic w = 1 fewest expansions at k = 4',
-        f'{BY_EXPANSIONS}: with w = 1 they are fewest with a look-ahead of 4.',
-        'its mean number is the smallest there, for each rate',
-        best_look_ahead('expansions', 4, weighted_too=False),
-    ),
-    _figure(
-        5,
-        'dynamic best cost with w > 1',
-        'The best costs come with w > 1.',
-        'the smallest mean cost of all weights and look-aheads is one of w > 1, for each rate',
-        best_cost_with_weight,
-    ),
-    _figure(
-        5,
-        'dynamic costs alike over k',
-        'With w > 1 costs are similar for all look-aheads.',
-        'the mean costs of all look-aheads are within 10 % of each other, for each rate and w > 1',
-        costs_alike_over_k,
-    ),
-    _figure(
-        5,
-        'dynamic w > 1 fastest at k = 1',
-        'With w > 1 the best search times come with a look-ahead of 1.',
-        'the mean search time is the smallest there, for each rate and w > 1',
-        best_look_ahead('search_time_s', 1, weighted_too=True),
-    ),
-    _figure(
-        5,
-        'dynamic w > 1 fewest expansions at k = 1',
-        f'{BY_EXPANSIONS}: with w > 1 they are fewest with a look-ahead of 1.',
-        'the mean number is the smallest there, for each rate and w > 1',
-        best_look_ahead('expansions', 1, weighted_too=True),
-    ),
-    _figure(
-        5,
-        'dynamic fewer restarts',
-        'A look-ahead of 1 with w > 1 is the best of all, because restarts are less frequent.',
-        'fewer searches than TBA* has at any look-ahead, for each rate and w > 1',
-        fewer_restarts,
-    ),
-    _figure(
-        6,
-        'lazy faster than eager',
-        'Lazy restarting is substantially faster than eager restarting.',
-        'the mean search time is smaller, for each rate and weight, with an unbounded look-ahead',
-        lazy_faster('search_time_s'),
-    ),
-    _figure(
-        6,
-        'lazy expands less than eager',
-        f'{BY_EXPANSIONS}: lazy restarting expands less than eager restarting.',
-        'the mean number of expansions is smaller, for each rate and weight',
-        lazy_faster('expansions'),
-    ),
 )
 
 
@@ -798,27 +586,12 @@ def without_suffix(name: str) -> str | None:
     return None if ', ' in name else name
 
 
-def lazy_as_printed(name: str) -> str | None:
-    """Lazy as printed in the place of lazy."""
-    if name.endswith(', lazy'):
-        return None
-    return name.replace(', lazy_as_printed', ', lazy')
-
-
-def lazy_as_ours(name: str) -> str | None:
-    return None if name.endswith(', lazy_as_printed') else name
-
-
 VARIATIONS: dict[tuple[str, str], tuple[Variation, ...]] = {
     STATIC: (
         Variation('as ours', 'ours', 're-opening', without_suffix, base=True),
         Variation('closed states are re-opened', 'ours', 're-opening', with_suffix(', re-opening', GBFS)),
         Variation('ties go to the newest state', 'ours', 'exact ties', with_suffix(', lifo')),
         Variation('corners are cut', 'ours', 'corner cutting', with_suffix(', cutting corners')),
-    ),
-    (DYNAMIC, 'Figure 6'): (
-        Variation('as ours', 'ours', 'lazy as printed', lazy_as_ours, base=True),
-        Variation('lazy is as printed', 'ours', 'lazy as printed', lazy_as_printed),
     ),
 }
 """Experiment and part -> where its claims can be judged with our choices switched, one at a time."""
