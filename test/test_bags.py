@@ -14,6 +14,7 @@ from bag_files import BEST_EFFORT, grid_update, occupancy_grid, odometry, pose_s
 
 from tb_planner.__main__ import main
 from tb_planner.bags import BagError, Topics, open_bag
+from tb_planner.bags import snapshots as snapshots_module
 from tb_planner.bags.snapshots import MOST_MAPS, Snapshots
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap
@@ -405,6 +406,15 @@ class TestSnapshots:
         assert 4 <= len(numbers) <= 8
         assert len(set(np.diff(numbers))) == 1
         assert numbers[-1] + numbers[1] >= 1000
+
+    def test_of_large_maps_are_fewer_but_one_at_least(self, monkeypatch):
+        monkeypatch.setattr(snapshots_module, 'MOST_CELLS', 20)
+        for side, most in ((2, 5), (3, 2), (10, 1)):
+            snapshots = Snapshots()
+            for number in range(50):
+                assert snapshots.take(np.full((side, side), number, np.int8), Geometry(side, side, 0.1)) == number
+                assert 1 <= len(snapshots) <= most
+            assert snapshots.at(0).occupancy[0, 0] == 0
 
     def test_that_nothing_has_changed_in_are_the_same(self):
         snapshots = Snapshots()

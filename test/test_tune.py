@@ -133,6 +133,7 @@ class TestRecommendation:
         found = carry_out_study(make_plan(problems))
         assert found.recommended == DEFAULT
         assert 'as it is now' in study_text(found)
+        assert '\nwith less search  tb_wa_star(1.5)\n' in study_text(found)
 
     def test_does_not_follow_noise_that_is_smaller_than_a_hair(self, told, problems):
         told(lambda candidate, problem, k: outcome(100_000 + hash((candidate, problem.seed)) % 7))

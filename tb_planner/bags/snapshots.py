@@ -11,6 +11,8 @@ from tb_planner.geometry import Geometry
 
 MOST_MAPS = 8
 """So many states of a map are kept; what was asked on others is asked on the one before."""
+MOST_CELLS = 2**25
+"""And so many cells of them all, but one map at least: who plans on one takes some 40 bytes a cell."""
 
 
 class Snapshot(NamedTuple):
@@ -42,11 +44,16 @@ class Snapshots:
             self._last = Snapshot(occupancy.copy(), geometry)
             if self._states % self._step == 0:
                 self._kept.append(self._last)
-            if len(self._kept) > self._most:
+            while self._are_too_many:
                 self._kept = self._kept[::2]
                 self._step *= 2
             self._states += 1
         return self._states - 1
+
+    @property
+    def _are_too_many(self) -> bool:
+        cells = sum(snapshot.occupancy.size for snapshot in self._kept)
+        return len(self._kept) > (self._most if cells <= MOST_CELLS else 1)
 
     def at(self, number: int) -> Snapshot:
         """The state of this number, or the one before it that is still there."""

@@ -38,15 +38,14 @@ def head(study: Study) -> str:
     height, width = ground.occupancy.shape
     budget, check = plan.budget, study.check
     others = 0 if check is None else check.ours.problems
+    origin = f'; {plan.origin}' if plan.origin else ''
     return (
         f'{ground.name}: {width} x {height} cells of {ground.rules.resolution_m:g} m; '
         f'{IN_WORDS[plan.conditions.world]}\n'
         f'A tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e3 * budget.tick_s:.3g} ms; '
         f'{SEARCH_SHARE:.0%} of it is for the search.\n'
         f'An expansion takes up to {1e6 * study.pace.expansion_s:.3f} µs here: {study.race.k:,} a tick.\n'
-        f'{len(study.race.outcomes)} candidates, {_counted(study.race.rounds)} to choose by, {others} others'
-        + f'; {plan.origin}'
-        * bool(plan.origin)
+        f'{len(study.race.outcomes)} candidates, {_counted(study.race.rounds)} to choose by, {others} others{origin}'
     )
 
 
@@ -91,11 +90,12 @@ def less_search(study: Study) -> list[str]:
     if len(study.less) < 2:
         return []
     full = study.less[0][1].weighed
+    names = dict.fromkeys((str(study.recommended), str(study.plan.default)))  # once, if they are the same
     rows = [
-        (f'k = {k:,}', [f'{100 * (figures.weighed / full - 1):+.1f} %' for figures in (ours, default)])
-        for k, ours, default in study.less
+        (f'k = {k:,}', [f'{100 * (figures.weighed / full - 1):+.1f} %' for figures, _ in zip(both, names)])
+        for k, *both in study.less
     ]
-    return [table('with less search', (str(study.recommended), str(study.plan.default)), rows)]
+    return [table('with less search', tuple(names), rows)]
 
 
 def recommendation(study: Study) -> str:
