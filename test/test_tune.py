@@ -842,7 +842,7 @@ class TestCommand:
         blocked = ('rclpy', 'rcl_interfaces', 'builtin_interfaces', 'geometry_msgs', 'nav_msgs', 'tf2_ros', 'launch')
         code = f'import sys; sys.modules.update(dict.fromkeys({blocked})); import tb_planner.__main__ as command; '
         code += f'sys.exit(command.main({[*tune(tmp_path), "--problems", "2"]}))'
-        done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         assert 'Recommended' in done.stdout
 
