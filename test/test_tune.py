@@ -16,6 +16,7 @@ from scipy import ndimage
 from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
 from tb_planner.__main__ import main
 from tb_planner.bags import GivenGoal
+from tb_planner.benchmark import tuner
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.geometry import Geometry
 from tb_planner.navigator import TRACE_STEPS, Pose2
@@ -274,6 +275,32 @@ class TestReport:
         found.k = found.check.k
         assert 'The budget cannot be kept' in study_text(found)
         assert '--cpu has to be 0.4 at least' in study_text(found)
+
+
+class TestBenchmark:
+    """Of the tuner's recommendations: what a row counts as."""
+
+    @pytest.mark.parametrize(
+        ('seen', 'unseen', 'told_as'),
+        [
+            ((-300, -310), (-200, -210), ('won', 'tb_gbfs')),
+            ((-300, -310), (200, 210), ('lost', 'tb_gbfs')),  # though the tuner takes it back
+            ((-900, 800), (-900, 800), ('tied', 'tb_wa_star(1.5)')),  # may be chance
+            ((300, 310), (300, 310), ('tied', 'tb_wa_star(1.5)')),
+        ],
+    )
+    def test_counts_what_the_user_gets(self, seen, unseen, told_as, told, problems):
+        plan = make_plan(problems)
+
+        def go(candidate, problem, k):
+            number = problems.index(problem)
+            more = (seen if number < len(plan.seen) else unseen)[number % 2]
+            return outcome(length(problem) + more * (candidate == Candidate('tb_gbfs')))
+
+        told(go)
+        row = tuner.row_of(carry_out_study(plan))
+        assert (row['outcome'], row['recommended']) == told_as
+        assert (row['intervals'] == row['default_intervals']) == (row['outcome'] == 'tied')
 
 
 class TestRace:

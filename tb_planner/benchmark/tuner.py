@@ -1,8 +1,8 @@
 """The tuner's recommendations on problems that it has not seen, against the defaults with as many expansions a tick.
 
 Ten maps of three kinds: generated ones, or MovingAI's. A map is won if the mean of intervals to the goal is lower;
-where the tuner keeps the defaults, or nothing differs, nobody wins. On a perfect maze there is only one way, and
-little to win.
+where the tuner keeps the defaults, as it does if what it saw may be chance, or nothing differs, nobody wins. On a
+perfect maze there is only one way, and little to win.
 """
 
 from __future__ import annotations
@@ -113,27 +113,28 @@ def runs(
 
 
 def row_of(study: Study) -> Row:
-    """Of what was chosen before the problems not seen were looked at; the tuner itself takes back what loses there."""
-    check = study.check
+    """Of what was chosen before the problems not seen were looked at: that the tuner itself takes back what clearly
+    loses there does not count. What may be chance it does not recommend, here neither."""
+    check, default = study.check, study.plan.default
+    ours = default if study.is_guess else study.chosen
     if check is None:
-        return {'outcome': TIED, 'recommended': str(study.chosen), 'problems': 0}
-    more = check.difference.mean
-    tied = study.chosen == study.plan.default or abs(more) < A_TIE
+        return {'outcome': TIED, 'recommended': str(ours), 'problems': 0}
+    figures, more = (check.default, 0.0) if ours == default else (check.ours, check.difference.mean)
     return {
-        'outcome': TIED if tied else WON if more < 0 else LOST,
-        'recommended': str(study.chosen),
-        'default': str(study.plan.default),
+        'outcome': TIED if abs(more) < A_TIE else WON if more < 0 else LOST,
+        'recommended': str(ours),
+        'default': str(default),
         'k': check.k,
         'problems_seen': study.race.rounds,
-        'problems': check.ours.problems,
-        'intervals': check.ours.intervals,
+        'problems': figures.problems,
+        'intervals': figures.intervals,
         'default_intervals': check.default.intervals,
         'more': more,
-        'error': check.difference.error,
-        'restarts': check.ours.restarts,
+        'error': 0.0 if ours == default else check.difference.error,
+        'restarts': figures.restarts,
         'default_restarts': check.default.restarts,
-        'tick_p99_ms': 1e3 * check.ours.tick_p99_s,
-        'tick_max_ms': 1e3 * check.ours.tick_max_s,
+        'tick_p99_ms': 1e3 * figures.tick_p99_s,
+        'tick_max_ms': 1e3 * figures.tick_max_s,
         'tick_budget_ms': 1e3 * study.plan.budget.tick_s,
     }
 
