@@ -21,7 +21,8 @@ from tb_planner.algorithms import ALGORITHMS, RESTARTS, TIES, Algorithm, tba_sta
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.grid import Cell, Grid
 from tb_planner.maps import Map, read_map
-from tb_planner.planner import Plan, Status, TimeBoundedPlanner, find_path
+from tb_planner.path import Plan, find_path
+from tb_planner.planner import Status, TimeBoundedPlanner
 from tb_planner.run import Run, move_to_goal
 from tb_planner.tuning import command as tuning
 from tb_planner.view import command as view

@@ -16,7 +16,7 @@ from tb_planner.costmap import OCCUPIED, Costmap, CostRules
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Grid
 from tb_planner.maps import Map
-from tb_planner.planner import find_path
+from tb_planner.path import find_path
 
 Place = tuple[float, float]
 """x and y in metres."""

@@ -220,6 +220,10 @@ class Grid:
         y, x = divmod(int(state), self.width)
         return x, y
 
+    def cells(self, states: ArrayLike) -> list[Cell]:
+        ys, xs = np.divmod(np.asarray(states, np.int64), self.width)
+        return list(zip(xs.tolist(), ys.tolist(), strict=True))
+
     def step_cost(self, a: Cell, b: Cell) -> float:
         """The cost of the step from a to b, inf if it is not a legal one."""
         a, b = whole_numbers(a, 'a'), whole_numbers(b, 'b')
@@ -229,6 +233,19 @@ class Grid:
             return math.inf
         t = (int(self.terrain[a[1], a[0]]) + int(self.terrain[b[1], b[0]])) / (2 * COST_STEPS)
         return t * math.sqrt(2) if dx and dy else t
+
+    def step_sums(self, states: NDArray[np.int32]) -> tuple[int, int]:
+        """(straight, diagonal) of a walk from the first of these states to the last: how many steps, or, on a grid with
+        costs, the sum of the costs at both ends of each."""
+        ys, xs = np.divmod(states, self.width)
+        diagonal = (np.diff(xs) != 0) & (np.diff(ys) != 0)
+        terrain = self.terrain.reshape(-1)[states].astype(np.int64)
+        steps = terrain[:-1] + terrain[1:] if self.graded else np.ones(len(diagonal), np.int64)
+        return int(steps[~diagonal].sum()), int(steps[diagonal].sum())
+
+    def cost_of(self, straight: int, diagonal: int) -> float:
+        """The true cost of moves with these sums, see step_sums()."""
+        return (straight + diagonal * math.sqrt(2)) / (2 * COST_STEPS if self.graded else 1)
 
     def first_illegal_step(self, states: NDArray[np.int32]) -> int | None:
         """The index of the first state from which the next one cannot be stepped to, or None."""

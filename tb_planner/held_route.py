@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Geometry
 from tb_planner.grid import BLOCKED, Cell, Grid
-from tb_planner.planner import find_path
+from tb_planner.path import find_path
 
 MOST_MENDS = 16
 MOST_MENDED_CELLS = 2**16

@@ -90,16 +90,6 @@ class Expanded(NamedTuple):
     states: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a search that ran to its end has found."""
-
-    status: Status
-    cells: list[Cell]
-    cost: float
-    expansions: int
-
-
 class TimeBoundedPlanner:
     """MoveToGoal, an interval at a time. The grid is the agent's own: observe() writes into it.
 
@@ -142,7 +132,7 @@ class TimeBoundedPlanner:
         self._search = grid.take_search()
         self._search.forget_figures()
         self._search.forget_learned()
-        _configure(self._search, self.algorithm)
+        configure(self._search, self.algorithm)
         self._search.act(
             self.algorithm.restart in ('lazy', 'path_cost_increased'),
             self.algorithm.restart != 'never',
@@ -162,7 +152,7 @@ class TimeBoundedPlanner:
     def run(self, intervals: int) -> NDArray[np.int32]:
         """Up to so many intervals with no news of the map; fewer at the goal, with no path, and after 4096 moves.
         Returns the states the agent moved to."""
-        _check_whole('intervals', intervals, 1)
+        check_whole('intervals', intervals, 1)
         search = self._search
         if search.intervals == 0 and isinstance(self._k, Resources):
             code = self._run(1)
@@ -181,7 +171,7 @@ class TimeBoundedPlanner:
 
         MOVED says that the agent may move now."""
         if expansions is not None:
-            _check_whole('expansions', expansions, 1)
+            check_whole('expansions', expansions, 1)
         if self._search.s_current == self._search.s_goal:
             self.status = Status.AT_GOAL
             return self.status
@@ -263,7 +253,7 @@ class TimeBoundedPlanner:
 
     def advance_by(self, cells: int) -> None:
         """The agent has walked so many cells of its route. The work goes with their number."""
-        _check_whole('cells', cells, 0)
+        check_whole('cells', cells, 0)
         if too_many := self._search.walk(cells):
             raise ValueError(f'the agent has walked {cells} cells; its route has {cells - too_many} ahead')
         if self._search.s_current == self._search.s_goal:
@@ -314,7 +304,7 @@ class TimeBoundedPlanner:
     def k(self, k: int) -> None:
         if isinstance(self._k, Resources):
             raise ValueError(f'k is {self._k}; the budget of an action stays as it is')
-        _check_whole('k', k, 1)
+        check_whole('k', k, 1)
         self._k = k
         self._budget(first=False)
 
@@ -327,7 +317,7 @@ class TimeBoundedPlanner:
     def trace_steps(self, trace_steps: int) -> None:
         if self._trace_steps is None:
             raise ValueError('trace_steps is None; trace-back that is not sliced stays so')
-        _check_whole('trace_steps', trace_steps, 1)
+        check_whole('trace_steps', trace_steps, 1)
         self._trace_steps = trace_steps
         self._budget(first=False)
 
@@ -346,7 +336,7 @@ class TimeBoundedPlanner:
 
     @start_tolerance.setter
     def start_tolerance(self, start_tolerance: int) -> None:
-        _check_whole('start_tolerance', start_tolerance, 0)
+        check_whole('start_tolerance', start_tolerance, 0)
         self._start_tolerance = start_tolerance
 
     @property
@@ -355,7 +345,7 @@ class TimeBoundedPlanner:
 
     @goal_tolerance.setter
     def goal_tolerance(self, goal_tolerance: int) -> None:
-        _check_whole('goal_tolerance', goal_tolerance, 0)
+        check_whole('goal_tolerance', goal_tolerance, 0)
         self._goal_tolerance = goal_tolerance
 
     @property
@@ -364,7 +354,7 @@ class TimeBoundedPlanner:
 
     @clean_search_every.setter
     def clean_search_every(self, clean_search_every: int) -> None:
-        _check_whole('clean_search_every', clean_search_every, 0)
+        check_whole('clean_search_every', clean_search_every, 0)
         self._clean_search_every = clean_search_every
 
     @property
@@ -388,19 +378,19 @@ class TimeBoundedPlanner:
     @property
     def path(self) -> list[Cell]:
         """The search tree's branch from its root to s_best."""
-        return self._cells(self._search.branch())
+        return self.grid.cells(self._search.branch())
 
     @property
     def route(self) -> list[Cell]:
         """The cells the agent will walk from where it is: back to the path it follows, then along it."""
         back, ahead = self._search.route_to_meeting()
-        return self._cells(back + ahead[1:])
+        return self.grid.cells(back + ahead[1:])
 
     def route_cells(self, most: int | None = None) -> NDArray[np.int32]:
         """The route's first cells, from where the agent is: x and y in rows. The work goes with their number, and with
         the way back if there is one."""
         if most is not None:
-            _check_whole('most', most, 1)
+            check_whole('most', most, 1)
         length = int(self._search.route_length()) + 1
         cells = np.empty((length if most is None else min(length, most), 2), np.int32)
         self._search.write_route(cells.reshape(-1), len(cells))
@@ -467,7 +457,7 @@ class TimeBoundedPlanner:
     @property
     def cost(self) -> float:
         """What the agent's moves have cost, from exact sums of straight and diagonal steps."""
-        return true_cost(self.grid, self._search.straight_sum, self._search.diagonal_sum)
+        return self.grid.cost_of(self._search.straight_sum, self._search.diagonal_sum)
 
     @property
     def figures(self) -> Figures:
@@ -494,7 +484,7 @@ class TimeBoundedPlanner:
         """Open as (cell, f, g), best first."""
         search, algorithm = self._search, self.algorithm
         states = np.flatnonzero(search.is_known() & ~search.is_expanded())
-        cells = self._cells(states)
+        cells = self.grid.cells(states)
         g = search.g_values(states)
         h = np.array([search.h_value(s) for s in states], np.int64)
         scale = STRAIGHT * (2 * COST_STEPS if self.grid.graded else 1)
@@ -588,14 +578,14 @@ class TimeBoundedPlanner:
         self.grid.state(start, what)
         free = self.grid.nearest_free(start, self.start_tolerance)
         if free is None:
-            raise StartBlocked(_blocked(what, start, self.start_tolerance))
+            raise StartBlocked(blocked_and_none_near(what, start, self.start_tolerance))
         return self.grid.state(free)
 
     def _goal_state(self, goal: Cell) -> int:
         self.grid.state(goal, 'goal')
         free = self.grid.nearest_free(goal, self.goal_tolerance)
         if free is None:
-            raise GoalBlocked(_blocked('goal', goal, self.goal_tolerance))
+            raise GoalBlocked(blocked_and_none_near('goal', goal, self.goal_tolerance))
         return self.grid.state(free)
 
     def _nearest_to_goal(self) -> int:
@@ -612,10 +602,6 @@ class TimeBoundedPlanner:
             steps = UNBOUNDED if self._trace_steps is None else self._trace_steps
             self._search.spend(expansions or self._k, steps, steps)
 
-    def _cells(self, states: ArrayLike) -> list[Cell]:
-        ys, xs = np.divmod(np.asarray(states, np.int64), self.grid.width)
-        return list(zip(xs.tolist(), ys.tolist(), strict=True))
-
     def _check(
         self,
         k: int | Resources,
@@ -629,15 +615,15 @@ class TimeBoundedPlanner:
             if trace_steps is not None:
                 raise ValueError(f'trace_steps is {trace_steps}; Resources say it already')
         else:
-            _check_whole('k', k, 1)
+            check_whole('k', k, 1)
         if trace_steps is not None:
-            _check_whole('trace_steps', trace_steps, 1)
+            check_whole('trace_steps', trace_steps, 1)
         if self.algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
             raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
         _check_fraction('min_improvement', min_improvement)
-        _check_whole('start_tolerance', start_tolerance, 0)
-        _check_whole('goal_tolerance', goal_tolerance, 0)
-        _check_whole('clean_search_every', clean_search_every, 0)
+        check_whole('start_tolerance', start_tolerance, 0)
+        check_whole('goal_tolerance', goal_tolerance, 0)
+        check_whole('clean_search_every', clean_search_every, 0)
 
 
 class _PassedFalls:
@@ -661,44 +647,8 @@ class _PassedFalls:
         return fallen, opened
 
 
-def find_path(grid: Grid, start: Cell, goal: Cell, algorithm: Algorithm | None = None) -> Plan:
-    """The search run to its end, with no agent moving. Its memory is kept with the grid for the next call."""
-    algorithm = tba_star() if algorithm is None else algorithm
-    s_start, s_goal = grid.state(start, 'start'), grid.state(goal, 'goal')
-    if grid.is_blocked(start):
-        raise StartBlocked(_blocked('start', start, 0))
-    if grid.is_blocked(goal):
-        raise GoalBlocked(_blocked('goal', goal, 0))
-    search = grid.take_search()
-    _configure(search, algorithm)
-    before = search.expansions
-    search.forget_learned()
-    search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
-    search.start(s_start, s_goal)
-    while search.search_and_trace() == kernel.PATH_FULL:
-        search.grow_path()
-    states = search.path_states() if search.goal_found else np.empty(0, np.int32)
-    expansions = int(search.expansions - before)
-    grid.keep_search(search)
-    if not len(states):
-        return Plan(Status.NO_PATH, [], math.inf, expansions)
-    ys, xs = np.divmod(states, grid.width)
-    cells = list(zip(xs.tolist(), ys.tolist(), strict=True))
-    return Plan(Status.AT_GOAL, cells, _path_cost(grid, xs, ys), expansions)
-
-
-def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
-    """How many steps of this walk lie on no shortest path to the goal."""
-    search = grid.new_search()
-    search.configure(1, 0)  # Dijkstra's algorithm, from the goal to everywhere
-    search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
-    search.start(grid.state(goal), -1)
-    search.search_and_trace()
-    distance = search.g_values(states)
-    return int(np.count_nonzero(distance[:-1] != search.step_costs(states) + distance[1:]))
-
-
-def _configure(search: kernel.Search, algorithm: Algorithm) -> None:
+def configure(search: kernel.Search, algorithm: Algorithm) -> None:
+    """Makes it a search by this row of the table."""
     search.configure(
         algorithm.w_g,
         algorithm.w_h,
@@ -710,24 +660,12 @@ def _configure(search: kernel.Search, algorithm: Algorithm) -> None:
     )
 
 
-def _path_cost(grid: Grid, xs: NDArray[np.int32], ys: NDArray[np.int32]) -> float:
-    diagonal = (np.diff(xs) != 0) & (np.diff(ys) != 0)
-    terrain = grid.terrain[ys, xs].astype(np.int64)
-    steps = terrain[:-1] + terrain[1:] if grid.graded else np.ones(len(diagonal), np.int64)
-    return true_cost(grid, int(steps[~diagonal].sum()), int(steps[diagonal].sum()))
-
-
-def true_cost(grid: Grid, straight: int, diagonal: int) -> float:
-    """From sums over straight and diagonal steps: of steps, or, on a grid with costs, of the costs at both ends."""
-    return (straight + diagonal * math.sqrt(2)) / (2 * COST_STEPS if grid.graded else 1)
-
-
-def _blocked(what: str, cell: Cell, tolerance: int) -> str:
+def blocked_and_none_near(what: str, cell: Cell, tolerance: int) -> str:
     x, y = cell
     return f'{what} ({x}, {y}) is blocked, and no cell within the tolerance of {tolerance} cells is free'
 
 
-def _check_whole(name: str, value: int, least: int) -> None:
+def check_whole(name: str, value: int, least: int) -> None:
     if not isinstance(value, (int, np.integer)) or not least <= value <= UNBOUNDED:
         raise ValueError(f'{name} is {value}; it is a whole number, {least} to {UNBOUNDED}')
 

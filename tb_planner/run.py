@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.grid import Cell, Change, Grid
-from tb_planner.planner import Figures, Status, count_non_optimal, true_cost
+from tb_planner.path import count_non_optimal
+from tb_planner.planner import Figures, Status
 from tb_planner.world import Static, World
 
 
@@ -92,10 +93,9 @@ def move_to_goal(agent: Agent, world: World, *, max_intervals: int | None = None
             break
     after = agent.figures
     states = np.concatenate(trail)
-    ys, xs = np.divmod(states, agent.grid.width)
     return Run(
         status=agent.status,
-        cost=true_cost(agent.grid, after.straight - before.straight, after.diagonal - before.diagonal),
+        cost=agent.grid.cost_of(after.straight - before.straight, after.diagonal - before.diagonal),
         moves=after.moves - before.moves,
         back_moves=after.back_moves - before.back_moves,
         non_optimal_moves=count_non_optimal(world.grid, states, agent.target) if non_optimal else None,
@@ -103,5 +103,5 @@ def move_to_goal(agent: Agent, world: World, *, max_intervals: int | None = None
         expansions=after.expansions - before.expansions,
         searches=after.searches - before.searches + 1,  # the one that was running counts
         search_time_s=search_time_s,
-        cells=list(zip(xs.tolist(), ys.tolist(), strict=True)),
+        cells=agent.grid.cells(states),
     )

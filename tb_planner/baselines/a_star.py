@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from tb_planner import kernel
 from tb_planner.algorithms import rtba_star, tbaa_star
-from tb_planner.baselines.agent import Baseline, check_whole, counted_by, step_sums
+from tb_planner.baselines.agent import Baseline, counted_by
 from tb_planner.grid import Cell, Change, Grid
-from tb_planner.planner import UNBOUNDED, Figures, Status
+from tb_planner.planner import UNBOUNDED, Figures, Status, check_whole
 from tb_planner.restart import CODES, RULES, Reason
 
 RESTARTS = ('path_cost_increased', 'lazy', 'eager')
@@ -140,7 +140,7 @@ class AStar(Baseline):
         if not self.path_found:
             raise ValueError(f'no path has been found after {self.figures.expansions} expansions')
         back, ahead = self._search.route_to_meeting()
-        return [self.grid.cell(s) for s in back + ahead[1:]]
+        return self.grid.cells(back + ahead[1:])
 
     @property
     def figures(self) -> Figures:
@@ -220,7 +220,7 @@ class _Pacing:
         """So many moves; the states moved to."""
         ends = np.array([self._s_start, self.neighbour], np.int32)
         states = ends[(np.arange(moves + 1) + self.away) % 2]
-        straight, diagonal = step_sums(self._grid, states)
+        straight, diagonal = self._grid.step_sums(states)
         self._moves += moves
         self._back_moves += int(np.count_nonzero(states[1:] == self._s_start))
         self._straight += straight

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.grid import Cell, Change, GoalBlocked, Grid, StartBlocked
-from tb_planner.planner import UNBOUNDED, Figures, Status, true_cost
+from tb_planner.planner import Figures, Status, check_whole
 
 MOST_MOVES = 4096  # that run() makes in one call
 
@@ -83,24 +83,10 @@ class Baseline(abc.ABC):
     @property
     def cost(self) -> float:
         """What the agent's moves have cost, from exact sums of straight and diagonal steps."""
-        return true_cost(self.grid, self.figures.straight, self.figures.diagonal)
-
-
-def step_sums(grid: Grid, states: NDArray[np.int32]) -> tuple[int, int]:
-    """(straight, diagonal) of Figures, for a walk from the first of these states to the last."""
-    ys, xs = np.divmod(states, grid.width)
-    diagonal = (np.diff(xs) != 0) & (np.diff(ys) != 0)
-    terrain = grid.terrain.reshape(-1)[states].astype(np.int64)
-    steps = terrain[:-1] + terrain[1:] if grid.graded else np.ones(len(diagonal), np.int64)
-    return int(steps[~diagonal].sum()), int(steps[diagonal].sum())
+        return self.grid.cost_of(self.figures.straight, self.figures.diagonal)
 
 
 def counted_by(search: Any) -> Figures:
     """What a compiled search has counted. Back-moves are the time-bounded algorithms' own; there are none."""
     s = search
     return Figures(s.intervals, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)
-
-
-def check_whole(name: str, value: int, least: int) -> None:
-    if not isinstance(value, (int, np.integer)) or not least <= value <= UNBOUNDED:
-        raise ValueError(f'{name} is {value}; it is a whole number, {least} to {UNBOUNDED}')

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.baselines import d_star_lite
-from tb_planner.baselines.agent import Baseline, check_whole, counted_by, step_sums
+from tb_planner.baselines.agent import Baseline, counted_by
 from tb_planner.grid import Cell, Change, Grid
-from tb_planner.planner import Figures, Status, true_cost
+from tb_planner.planner import Figures, Status, check_whole
 
 TIES = ('larger_g', 'smaller_g')
 
@@ -68,13 +68,13 @@ class DStarLite(Baseline):
     @property
     def path(self) -> list[Cell]:
         """When the search has ended: a shortest path from where the agent is; empty if there is none."""
-        return [self.grid.cell(s) for s in self._path_states()]
+        return self.grid.cells(self._path_states())
 
     @property
     def path_cost(self) -> float:
         """Of the path; inf if there is none."""
         states = self._path_states()
-        return true_cost(self.grid, *step_sums(self.grid, states)) if len(states) else math.inf
+        return self.grid.cost_of(*self.grid.step_sums(states)) if len(states) else math.inf
 
     def _path_states(self) -> NDArray[np.int32]:
         if not self._search.found:

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from tb_planner.algorithms import TIES
 from tb_planner.baselines import local_search
-from tb_planner.baselines.agent import Baseline, check_whole, counted_by
+from tb_planner.baselines.agent import Baseline, counted_by
 from tb_planner.grid import Cell, Change, Grid
-from tb_planner.planner import UNBOUNDED, Figures, Status
+from tb_planner.planner import UNBOUNDED, Figures, Status, check_whole
 
 LOOK_AHEAD = ('neighbours', 'breadth_first', 'best_first')  # the core's numbers for them
 LEARNING = ('current', 'dijkstra', 'adaptive', 'prioritised')

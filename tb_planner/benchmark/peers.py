@@ -14,12 +14,12 @@ from tb_planner import Grid, TimeBoundedPlanner, find_path, tba_star
 from tb_planner.benchmark import adapters, terrain
 from tb_planner.benchmark.experiment import Experiment, Plan, Row, geometric_mean, grouped, mean, table, timed_s
 from tb_planner.benchmark.terrain import Blocked, Cell, Problem, Terrain
+from tb_planner.planner import UNBOUNDED
 
 OURS = 'tb_planner'
 FRESH = 'tb_planner, new grid'
 KEPT = 'tb_planner, planner kept'
 VARIANTS = (OURS, FRESH, KEPT)
-UNBOUNDED = 1 << 40
 PATIENCE_S = 2.0  # what takes longer than this for one problem is not repeated
 
 

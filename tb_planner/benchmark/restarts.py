@@ -9,11 +9,11 @@ from tb_planner import Changing, Grid, TimeBoundedPlanner, move_to_goal, tb_wa_s
 from tb_planner.benchmark import terrain
 from tb_planner.benchmark.experiment import Experiment, Plan, Row, grouped, mean, table
 from tb_planner.benchmark.terrain import Blocked, Problem
+from tb_planner.planner import UNBOUNDED
 
 RATES = (1, 5, 10)
 WEIGHTS = (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)
 RULES = ('eager', 'lazy', 'lazy_as_printed')
-UNBOUNDED = 1 << 40
 
 
 def plan(options: argparse.Namespace) -> Plan:

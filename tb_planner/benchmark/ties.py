@@ -12,11 +12,11 @@ from tb_planner.benchmark import peers, terrain
 from tb_planner.benchmark.experiment import Experiment, Plan, Row, geometric_mean, grouped, mean, table, timed_s
 from tb_planner.benchmark.terrain import Problem, Terrain
 from tb_planner.maps import read_map
+from tb_planner.planner import UNBOUNDED
 
 WEIGHTS = (1.0, 1.4, 3.0)
 TIES = ('lifo', 'larger_g')
 K = 256
-UNBOUNDED = 1 << 40
 RATIOS = ('expansions', 'ms', 'cost', 'run_cost')
 
 

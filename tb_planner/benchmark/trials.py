@@ -25,6 +25,7 @@ from tb_planner.benchmark.experiment import Row
 from tb_planner.benchmark.floating_ties import floating_a_star
 from tb_planner.benchmark.terrain import Blocked, Cell, Problem
 from tb_planner.maps import read_map
+from tb_planner.path import distances_to
 from tb_planner.planner import UNBOUNDED
 from tb_planner.run import Run, move_to_goal
 from tb_planner.world import World
@@ -281,16 +282,6 @@ def new_agent(setting: Setting, grid: Grid, problem: Problem, seed: int, k: int 
         options['seed'] = seed
     expansions = budget.expansions if isinstance(budget, Resources) else budget
     return BASELINES[name](grid, *problem, expansions, **options)
-
-
-def distances_to(grid: Grid, goal: Cell) -> Any:
-    """A search from the goal to everywhere, which knows all distances."""
-    search = grid.new_search()
-    search.configure(1, 0)
-    search.spend(UNBOUNDED, UNBOUNDED, UNBOUNDED)
-    search.start(grid.state(goal), -1)
-    search.search_and_trace()
-    return search
 
 
 def octile(a: Cell, b: Cell) -> float:

@@ -12,7 +12,8 @@ from tb_planner.distance import squared_distances
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Grid
 from tb_planner.navigator import Pose2
-from tb_planner.planner import Status, find_path
+from tb_planner.path import find_path
+from tb_planner.planner import Status
 
 TRIES = 200
 FAR = 0.4

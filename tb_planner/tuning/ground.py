@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tb_planner.algorithms import tba_star
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.grid import Cell, Grid
-from tb_planner.planner import Status, find_path
+from tb_planner.path import find_path
+from tb_planner.planner import Status
 from tb_planner.tuning.time_limit import DRAWN_BY, NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
 
 APART = 0.25

@@ -18,7 +18,8 @@ from tb_planner.benchmark.experiment import carry_out
 from tb_planner.benchmark.playground import distance_m
 from tb_planner.benchmark.processor_time import machine_time, process_time_s
 from tb_planner.grid import Box, Grid
-from tb_planner.planner import Status, find_path
+from tb_planner.path import find_path
+from tb_planner.planner import Status
 
 COMMAND = [sys.executable, '-m', 'tb_planner.benchmark', 'node', '--quick']
 LIMIT_S = 180.0
