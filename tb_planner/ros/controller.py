@@ -230,7 +230,11 @@ class Controller:
     def _cancel_answered(self, sent: _Sent, future: Future) -> None:
         code = future.result().return_code
         sent.stops = code in _CANCELED_OR_DONE
-        if sent is self._leaving and sent.accepted and not sent.stops:
+        if sent is not self._leaving or not sent.accepted:
+            return
+        if code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID:  # a server that was started since follows nothing of ours
+            self._leaving = None
+        elif not sent.stops:
             self._problems.warn('controller', f'{self._name} does not stop: its answer is {code}; asked again')
 
     def _ended(self, sent: _Sent, future: Future) -> None:

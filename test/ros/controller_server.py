@@ -128,9 +128,9 @@ class ControllerServer(BackgroundPeer):
 
 def main() -> None:
     """As a process, for tests that kill it: the robot stands still, and paths are told as they come."""
-    server, told = ControllerServer(PoseStamped(), speed=0.0), 0
+    server, told = ControllerServer(PoseStamped(), speed=0.0).start(), 0
     while True:
-        server.spin(CYCLE_S)
+        time.sleep(CYCLE_S)
         for number in range(told, len(server.paths)):
             print(f'path {number + 1}', flush=True)
         told = len(server.paths)
