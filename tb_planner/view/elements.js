@@ -47,7 +47,7 @@ function signOf(sign) {
   const [kind, name] = sign.split(' ');
   const shapes = {
     line: `<path d="M1 7.5h22" stroke="var(--${name})" stroke-width="3" ${name === 'back' ? 'stroke-dasharray="6 4"' : ''}/>`,
-    cell: `<rect x="5" y="1" width="13" height="13" rx="2" fill="var(--${name})" stroke="var(--line)"/>`,
+    cell: `<rect x="5" y="1" width="13" height="13" rx="2" fill="var(--${name})" stroke="var(--rim)"/>`,
     robot: '<path d="M19 7.5L6 13l3-5.5L6 2z" fill="var(--robot)"/>',
     goal: '<circle cx="12" cy="7.5" r="6" fill="var(--goal)" stroke="var(--goal-rim)" stroke-width="1.2"/><circle cx="12" cy="7.5" r="2" fill="var(--goal-rim)"/>',
     waypoint: '<circle cx="12" cy="7.5" r="4" fill="var(--waypoint)" stroke="var(--goal-rim)" stroke-width="1.2"/>',

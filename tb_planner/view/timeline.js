@@ -54,8 +54,8 @@ class Timeline {
     this.limits();
     this.drawLines();
     this.drawBars();
-    this.drawBudget();
     this.drawRestarts();
+    this.drawBudget();
   }
 
   limits() {
@@ -133,12 +133,14 @@ class Timeline {
     }
   }
 
+  // On a ground of its own: below it are bars.
   label(text, x, y, ink) {
     const { context } = this;
-    context.lineWidth = 3;
-    context.strokeStyle = colour('surface');
-    context.lineJoin = 'round';
-    context.strokeText(text, x, y);
+    const wide = context.measureText(text).width + 4;
+    context.globalAlpha = 0.8;
+    context.fillStyle = colour('surface');
+    context.fillRect(context.textAlign === 'right' ? x - wide + 2 : x - 2, context.textBaseline === 'top' ? y : y - 12, wide, 12);
+    context.globalAlpha = 1;
     context.fillStyle = ink;
     context.fillText(text, x, y);
   }
