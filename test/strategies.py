@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -51,6 +52,13 @@ def freed(values: np.ndarray, *cells: Cell) -> np.ndarray:
     return values
 
 
+def freed_in(patch: np.ndarray, at: Cell, cells: Iterable[Cell]) -> np.ndarray:
+    """A copy of a patch, whose first cell is `at`, in which those of these cells of the map that it covers are free."""
+    height, width = patch.shape
+    inside = ((x - at[0], y - at[1]) for x, y in cells)
+    return freed(patch, *((x, y) for x, y in inside if 0 <= x < width and 0 <= y < height))
+
+
 @st.composite
 def problems(draw: Any, max_side: int = 12, graded: bool | None = None) -> Problem:
     """Small maps of any shape, free to mostly blocked; start and goal are free, and may be the same cell."""
@@ -71,8 +79,7 @@ def repainted(draw: Any, values: np.ndarray, *kept: Cell) -> tuple[np.ndarray, C
     size = shape[0] * shape[1]
     noise = draw(st.binary(min_size=size, max_size=size))
     patch = paint(noise, shape, draw(st.sampled_from((0.0, 0.2, 0.5, 1.0))), values.dtype != bool)
-    inside = [(cx - x, cy - y) for cx, cy in kept if 0 <= cx - x < shape[1] and 0 <= cy - y < shape[0]]
-    return freed(patch, *inside), (x, y)
+    return freed_in(patch, (x, y), kept), (x, y)
 
 
 def patched(values: np.ndarray, patch: np.ndarray, at: Cell) -> np.ndarray:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from oracle import Terrain
-from strategies import COSTS, freed
+from random_maps import random_values
+from strategies import freed
 
 from tb_planner import (
     ALGORITHMS,
@@ -142,7 +143,7 @@ def test_unlearned():
     planner.step()
     planner.observe(BLOCKED, at=planner.route[3])
     planner.step()
-    blocked = next(cell for cell in planner._cells(np.flatnonzero(planner.grid.blocked)))
+    (blocked,) = planner.grid.cells(np.flatnonzero(planner.grid.blocked))
     assert planner.observe(FREE, at=blocked)
     assert reasons(planner) == {Reason.BLOCKED: 1, Reason.UNLEARNED: 1}
 
@@ -184,10 +185,7 @@ def test_every_restart_has_a_reason_that_holds(name):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         graded = bool(rng.integers(2))
-        values = rng.random((14, 14)) < 0.25
-        if graded:
-            values = np.where(values, np.inf, rng.choice(COSTS, values.shape)).astype(np.float32)
-        values = freed(values, (0, 0), (13, 13))
+        values = freed(random_values(rng, (14, 14), (0.25,), graded), (0, 0), (13, 13))
         algorithm = tb_wa_star(1.8) if name == 'tb_wa_star' else ALGORITHMS[name]()
         k = Resources(15) if rng.random() < 0.2 else int(rng.choice((2, 8, 40)))
         planner = planner_on(values, (0, 0), (13, 13), algorithm, k)

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from oracle import EXACT, Oracle, Rules, Terrain, true_distance
-from strategies import COSTS, freed, patched
+from random_maps import random_problem, random_rules
+from strategies import COSTS, patched
 
 from tb_planner import (
     GoalBlocked,
@@ -115,13 +116,8 @@ def test_the_rule_as_printed_looks_at_path_only():
 # ------------------------------------------------------------------ the whole route, cell by cell
 
 
-def random_problem(rng, graded=False):
-    height, width = (int(n) for n in rng.integers(3, 9, 2))
-    blocked = rng.random((height, width)) < 0.25
-    values = np.where(blocked, np.inf, rng.choice(COSTS, (height, width))).astype(np.float32) if graded else blocked
-    start, goal = ((int(rng.integers(width)), int(rng.integers(height))) for _ in range(2))
-    shape = {'neighbours': int(rng.choice((4, 8))), 'corner_cutting': bool(rng.integers(2))}
-    return freed(values, start, goal), start, goal, shape
+def small_problem(rng, graded=False):
+    return *random_problem(rng, tuple(rng.integers(3, 9, 2)), (0.25,), graded), random_rules(rng)
 
 
 class Replay:
@@ -130,7 +126,7 @@ class Replay:
     def __init__(self, seed, algorithm, graded=False):
         rng = np.random.default_rng(seed)
         self.algorithm = algorithm
-        self.values, self.start, self.goal, self.shape = random_problem(rng, graded)
+        self.values, self.start, self.goal, self.shape = small_problem(rng, graded)
         self.k, self.intervals = int(rng.choice((1, 2, 3, 5, FAR))), int(rng.integers(1, 8))
 
     def planner(self):
@@ -257,7 +253,7 @@ def test_falls_let_pass_are_tested_again_when_the_goal_is_found():
     tested = 0
     for seed in range(400):
         rng = np.random.default_rng(seed)
-        values, start, goal, shape = random_problem(rng)
+        values, start, goal, shape = small_problem(rng)
         if true_distance(Terrain(values, **shape), start, goal) in (0, math.inf):
             continue
         planner = planner_on(values, start, goal, tba_star(), k=int(rng.integers(1, 6)), **shape)
@@ -283,7 +279,7 @@ def test_a_later_search_that_returns_to_a_cut_branch_starts_over_instead_of_walk
     restarted = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        values, start, goal, shape = random_problem(rng)
+        values, start, goal, shape = small_problem(rng)
         planner = planner_on(values, start, goal, tba_star(), k=int(rng.integers(1, 4)), **shape)
         for _ in range(60):
             if planner.current_cell == goal or planner.status is Status.NO_PATH:
@@ -383,7 +379,7 @@ def test_a_search_on_the_map_it_began_on_ends_optimal_whatever_was_learned_befor
     found = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        values, start, goal, shape = random_problem(rng, graded=bool(rng.integers(2)))
+        values, start, goal, shape = small_problem(rng, graded=bool(rng.integers(2)))
         planner = planner_on(values, start, goal, algorithm, k=int(rng.choice((1, 3, 10))), **shape)
         began_on = {planner.searches: values}
         for _ in range(40):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from oracle import Terrain, true_distance
-from strategies import COSTS, LOOKAHEADS, freed, problems
+from random_maps import random_problem, random_rules, random_values
+from strategies import LOOKAHEADS, freed_in, problems
 
 from tb_planner import (
     Changing,
@@ -99,10 +100,7 @@ class Repainted:
     def look(self, cell, goal):
         x, y = (int(n) for n in self.rng.integers(0, SIDE - 4, 2))
         height, width = (int(n) for n in self.rng.integers(1, 5, 2))
-        blocked = self.rng.random((height, width)) < 0.3
-        patch = np.where(blocked, np.inf, self.rng.choice(COSTS, (height, width))).astype(np.float32)
-        inside = [(cx - x, cy - y) for cx, cy in (cell, goal) if 0 <= cx - x < width and 0 <= cy - y < height]
-        patch = freed(patch, *inside)
+        patch = freed_in(random_values(self.rng, (height, width), (0.3,), graded=True), (x, y), (cell, goal))
         self.values[y : y + height, x : x + width] = patch
         return patch, (x, y)
 
@@ -111,14 +109,7 @@ class Repainted:
 
 
 def random_map(rng, graded, side=SIDE):
-    blocked = rng.random((side, side)) < rng.choice((0.1, 0.2, 0.3))
-    values = np.where(blocked, np.inf, rng.choice(COSTS, (side, side))).astype(np.float32) if graded else blocked
-    start, goal = ((int(rng.integers(side)), int(rng.integers(side))) for _ in range(2))
-    return freed(values, start, goal), start, goal
-
-
-def shape_of(rng):
-    return {'neighbours': int(rng.choice((4, 8))), 'corner_cutting': bool(rng.integers(2))}
+    return random_problem(rng, (side, side), (0.1, 0.2, 0.3), graded)
 
 
 def lookahead_of(rng):
@@ -193,7 +184,7 @@ def test_no_move_is_illegal_on_a_changing_map(name, rate, record_property):
     for seed in tally:
         rng = np.random.default_rng((seed, rate))
         values, start, goal = random_map(rng, graded=False)
-        shape = shape_of(rng)
+        shape = random_rules(rng)
         planner = planner_of(rng, name, Grid(values, **shape), start, goal)
         world = Changing(Grid(values, **shape), rate, every=int(rng.choice((1, 3, 10))), seed=seed)
         tally.add(walk(planner, world))
@@ -206,7 +197,7 @@ def test_no_move_is_illegal_on_a_map_of_changing_costs(name, record_property):
     for seed in tally:
         rng = np.random.default_rng(seed)
         values, start, goal = random_map(rng, graded=True)
-        shape = shape_of(rng)
+        shape = random_rules(rng)
         planner = planner_of(rng, name, Grid(values, **shape), start, goal)
         tally.add(walk(planner, Repainted(values, shape, rng)))
     record_property('moves', tally.moves)
@@ -219,7 +210,7 @@ def test_no_move_is_illegal_at_any_lookahead_when_the_map_changes_after_every_mo
     for seed in tally:
         rng = np.random.default_rng((seed, k))
         values, start, goal = random_map(rng, graded=False)
-        shape = shape_of(rng)
+        shape = random_rules(rng)
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, tba_star(restart=restart), k)
         tally.add(walk(planner, Changing(Grid(values, **shape), 10, every=1, seed=seed)))
     record_property('moves', tally.moves)
@@ -233,7 +224,7 @@ def test_no_move_is_illegal_in_unknown_terrain(name, graded, record_property):
     for seed in tally:
         rng = np.random.default_rng(seed)
         values, start, goal = random_map(rng, graded)
-        shape = shape_of(rng)
+        shape = random_rules(rng)
         unseen = rng.random(values.shape) < rng.choice((0.5, 1.0))
         known = np.where(unseen, 1.0 if graded else False, values).astype(values.dtype)
         planner = planner_of(rng, name, Grid(known, **shape), start, goal)
@@ -247,7 +238,7 @@ def test_a_run_is_legal_step_by_step_on_a_static_map():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         values, start, goal = random_map(rng, graded=bool(rng.integers(2)))
-        shape = shape_of(rng)
+        shape = random_rules(rng)
         planner = planner_of(rng, str(rng.choice(sorted(ALGORITHMS))), Grid(values, **shape), start, goal)
         run = walk(planner, Static(Grid(values, **shape)))
         assert run.cells[0] == start
@@ -262,7 +253,7 @@ class Caller:
 
     def __init__(self, seed, name):
         self.rng = np.random.default_rng(seed)
-        self.shape = shape_of(self.rng)
+        self.shape = random_rules(self.rng)
         self.values, self.start, self.goal = random_map(self.rng, graded=bool(self.rng.integers(2)), side=12)
         self.planner = planner_of(self.rng, name, Grid(self.values, **self.shape), self.start, self.goal)
 
@@ -295,10 +286,8 @@ class Caller:
         kept = (self.planner.current_cell, self.planner.goal) if self.rng.random() < 0.9 else ()
         height, width = (int(n) for n in self.rng.integers(1, 6, 2))
         x, y = int(self.rng.integers(13 - width)), int(self.rng.integers(13 - height))
-        patch = self.rng.random((height, width)) < 0.4
-        if self.values.dtype != bool:
-            patch = np.where(patch, np.inf, self.rng.choice(COSTS, patch.shape)).astype(np.float32)
-        patch = freed(patch, *((cx - x, cy - y) for cx, cy in kept if 0 <= cx - x < width and 0 <= cy - y < height))
+        patch = random_values(self.rng, (height, width), (0.4,), graded=self.values.dtype != bool)
+        patch = freed_in(patch, (x, y), kept)
         self.values[y : y + height, x : x + width] = patch
         self.planner.observe(patch, at=(x, y))
 

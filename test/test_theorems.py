@@ -9,7 +9,8 @@ import math
 import numpy as np
 import pytest
 from oracle import Terrain, true_distance, true_distances
-from strategies import COSTS, WEIGHTS, freed, patched
+from random_maps import random_problem, random_rules, random_values
+from strategies import WEIGHTS, freed_in, patched
 
 from tb_planner import (
     Grid,
@@ -34,17 +35,8 @@ def name_of(algorithm):
     return algorithm.name
 
 
-def random_map(rng, graded=False, max_side=9, density=None):
-    """A map with start and goal free."""
-    height, width = rng.integers(2, max_side + 1, 2)
-    blocked = rng.random((height, width)) < (rng.choice((0.0, 0.15, 0.3)) if density is None else density)
-    values = np.where(blocked, np.inf, rng.choice(COSTS, (height, width))).astype(np.float32) if graded else blocked
-    start, goal = ((int(rng.integers(width)), int(rng.integers(height))) for _ in range(2))
-    return freed(values, start, goal), start, goal
-
-
-def rules(rng):
-    return {'neighbours': int(rng.choice((4, 8))), 'corner_cutting': bool(rng.integers(2))}
+def random_map(rng, graded=False, max_side=9, densities=(0.0, 0.15, 0.3)):
+    return random_problem(rng, tuple(rng.integers(2, max_side + 1, 2)), densities, graded)
 
 
 def test_theorem_2_of_2014_bounds_the_cost_of_ten_thousand_runs(record_property):
@@ -53,7 +45,7 @@ def test_theorem_2_of_2014_bounds_the_cost_of_ten_thousand_runs(record_property)
     runs, tightest = 0, math.inf
     while runs < 10_000:
         values, start, goal = random_map(rng, graded=bool(rng.integers(2)))
-        shape = rules(rng)
+        shape = random_rules(rng)
         terrain = Terrain(values, **shape)
         optimal = true_distances(terrain, start).get(goal, math.inf)
         if optimal in (0, math.inf):
@@ -85,12 +77,8 @@ class ChangingMap:
         height, width = self.values.shape
         x, y = int(self.rng.integers(width)), int(self.rng.integers(height))
         shape = int(self.rng.integers(1, height - y + 1)), int(self.rng.integers(1, width - x + 1))
-        blocked = self.rng.random(shape) < self.rng.choice((0.0, 0.2, 0.4))
-        patch = blocked
-        if self.values.dtype != bool:
-            patch = np.where(blocked, np.inf, self.rng.choice(COSTS, shape)).astype(np.float32)
-        inside = [(cx - x, cy - y) for cx, cy in kept if 0 <= cx - x < shape[1] and 0 <= cy - y < shape[0]]
-        patch = freed(patch, *inside)
+        patch = random_values(self.rng, shape, (0.0, 0.2, 0.4), graded=self.values.dtype != bool)
+        patch = freed_in(patch, (x, y), kept)
         self.values = patched(self.values, patch, (x, y))
         return patch, (x, y)
 
@@ -99,7 +87,7 @@ def paths_followed(rng, w, runs):
     """Of agents with unbounded lookahead on changing maps, every interval: (cost of the way left, optimal cost)."""
     for _ in range(runs):
         values, start, goal = random_map(rng, graded=bool(rng.integers(2)), max_side=10)
-        shape = rules(rng)
+        shape = random_rules(rng)
         terrain = ChangingMap(rng, values)
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, tb_wa_star(w, restart='lazy'), k=FAR)
         for _ in range(30):
@@ -200,8 +188,8 @@ def test_theorem_1_on_random_maps_agents_arrive_if_and_only_if_there_is_a_path(a
     rng = np.random.default_rng(1)
     ended = {Status.AT_GOAL: 0, Status.NO_PATH: 0}
     for _ in range(150):
-        values, start, goal = random_map(rng, graded=bool(rng.integers(2)), density=0.35)
-        shape = rules(rng)
+        values, start, goal = random_map(rng, graded=bool(rng.integers(2)), densities=(0.35,))
+        shape = random_rules(rng)
         solvable = true_distance(Terrain(values, **shape), start, goal) < math.inf
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, algorithm, k=int(rng.choice((1, 2, 7, 50))))
         run = move_to_goal(planner, Static(Grid(values, **shape)))
@@ -216,8 +204,8 @@ def test_theorem_1_on_maps_that_change_and_then_rest(algorithm):
     rng = np.random.default_rng(11)
     ended = {True: 0, False: 0}
     for _ in range(150):
-        values, start, goal = random_map(rng, graded=bool(rng.integers(2)), density=0.3)
-        shape = rules(rng)
+        values, start, goal = random_map(rng, graded=bool(rng.integers(2)), densities=(0.3,))
+        shape = random_rules(rng)
         terrain = ChangingMap(rng, values)
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, algorithm, k=int(rng.choice((1, 2, 7, 50))))
         for _ in range(6):
@@ -251,8 +239,8 @@ def test_theorem_2_of_2012_repeated_runs_end_on_a_cost_minimal_path(algorithm):
     rng = np.random.default_rng(2012)
     solved = 0
     while solved < 150:
-        true, start, goal = random_map(rng, max_side=12, density=0.3)
-        shape = rules(rng)
+        true, start, goal = random_map(rng, max_side=12, densities=(0.3,))
+        shape = random_rules(rng)
         optimal = true_distance(Terrain(true, **shape), start, goal)
         if optimal in (0, math.inf):
             continue
