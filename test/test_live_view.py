@@ -1,5 +1,6 @@
 """The page while a run goes on: it follows the record as it grows, is served to this machine alone, and is heard."""
 
+import base64
 import http.client
 import queue
 import re
@@ -368,6 +369,30 @@ def test_a_page_that_comes_late_sees_all(browser, server, drive):
     page.wait_for(FOLLOWS.format(30))
     page.press('Home')
     page.wait_for('tbPlanner.isSettled && tbPlanner.replay.tick === 0')
+    assert page.complaints() == []
+    page.close()
+
+
+TAKE_IN = """
+    (async () => {{
+        let looks = 0;
+        const grown = tbPlanner.grown;
+        tbPlanner.grown = function () {{ looks++; grown.call(this); }};
+        const body = Uint8Array.from(atob('{0}'), (letter) => letter.charCodeAt(0));
+        await tbPlanner.takeIn(Array(400).fill(body));
+        return looks;
+    }})()
+"""
+
+
+def test_what_comes_all_at_once_is_not_looked_at_chunk_by_chunk(browser, server, drive, tmp_path):
+    """A look goes with the length of the record."""
+    drive.go(5)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(FOLLOWS.format(5))
+    *_, chunk = Tail(tmp_path / 'run.tbrun').chunks()
+    assert page.run(TAKE_IN.format(base64.b64encode(chunk[4:]).decode())) <= 400 / 16
+    page.wait_for(FOLLOWS.format(401 * 5))
     assert page.complaints() == []
     page.close()
 

@@ -2,6 +2,7 @@
 
 const SLICE_MS = 12; // of work for a far seek, between two frames of the page
 const SCOUT_MS = 6;
+const GROWN_MS = 200; // between two looks at a record that is being loaded: each goes with its length
 
 class Page {
   constructor() {
@@ -14,7 +15,7 @@ class Page {
     this.timeline = new Timeline($('times'), this.record);
     this.target = 0;
     this.time = 0; // of the record, while it plays
-    this.isPlaying = this.isFollowing = this.isLive = false;
+    this.isPlaying = this.isFollowing = this.isLive = this.isBehind = false;
     this.wantsFrame = false;
     this.figures = new Figures(this.record, this.timeline);
     this.controls = new Controls(this);
@@ -23,8 +24,9 @@ class Page {
 
   // -------------------------------------------------------------------------------------------------- loading
   async open(file) {
-    await this.record.appendAll(bodies(file), () => this.grown());
+    await this.record.appendAll(bodies(file), () => this.grownMeanwhile());
     if (!this.record.ticks) throw new Error('This record has no ticks.');
+    this.grown();
     $('message').textContent = '';
     this.sendScout();
   }
@@ -42,7 +44,7 @@ class Page {
     const url = new URL(path, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url);
-    let last = Promise.resolve();
+    const waiting = [];
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => {
       if (this.record.head.kind) location.reload();
@@ -50,7 +52,7 @@ class Page {
     };
     socket.onmessage = ({ data }) => {
       if (typeof data === 'string') this.controls.setTools(JSON.parse(data).input);
-      else last = last.then(() => this.record.append(new Uint8Array(data, 4))).then(() => this.grown()).catch((error) => this.fail(error));
+      else if (waiting.push(new Uint8Array(data, 4)) === 1) this.takeIn(waiting).catch((error) => this.fail(error));
     };
     socket.onclose = () => {
       this.controls.setTools(false);
@@ -60,21 +62,39 @@ class Page {
     this.socket = socket;
   }
 
+  // Till none waits any more; who comes late to a long run gets all of it at once.
+  async takeIn(waiting) {
+    while (waiting.length) {
+      const some = waiting.slice(0, AT_ONCE);
+      await this.record.append(some);
+      waiting.splice(0, some.length);
+      this.isBehind = waiting.length > 0;
+      if (this.isBehind) this.grownMeanwhile();
+      else this.grown();
+    }
+  }
+
   tell(message) {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
+  grownMeanwhile() {
+    if (performance.now() - (this.grownMs || 0) >= GROWN_MS) this.grown();
+  }
+
   grown() {
     const { record } = this;
+    this.grownMs = performance.now();
     if (!record.ticks) return;
     $('message').textContent = '';
     $('scrub').max = record.ticks - 1;
     this.figures.showHead();
     this.figures.listRestarts();
     this.timeline.draw();
-    if (this.isLive) this.goTo(record.ticks - 1);
+    const isAtEnd = this.isLive && !this.isBehind;
+    if (isAtEnd) this.goTo(record.ticks - 1);
     else this.redraw();
-    if (this.isLive) this.sendScout();
+    if (isAtEnd) this.sendScout();
   }
 
   fail(error) {

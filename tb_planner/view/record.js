@@ -138,8 +138,8 @@ class Record {
     }
   }
 
-  async append(body) {
-    this.appendPlain(await inflate(body));
+  async append(some) {
+    for (const plain of await Promise.all(some.map(inflate))) this.appendPlain(plain);
   }
 
   appendPlain(bytes) {
