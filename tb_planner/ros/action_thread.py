@@ -19,6 +19,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from tb_planner.ros.tick_times import TickTimes
 
@@ -29,18 +30,25 @@ LAST_ROUNDS = 200
 """After the last task: results are sent by tasks that tasks have made, one a round."""
 
 
+def second_node(node: LifecycleNode, what_for: str) -> Node:
+    """Named <node>_<what_for>, beside a node that has all the services. Its arguments are not for this one: a remapped
+    name would be the name of both. rclpy never gives back the 0.1 MB of a node's get_type_description."""
+    return Node(
+        f'{node.get_name()}_{what_for}',
+        namespace=node.get_namespace(),
+        context=node.context,
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+        parameter_overrides=[Parameter('start_type_description_service', value=False)],
+    )
+
+
 class ActionThread:
-    """Named <node>_actions. The node's arguments are not for this one: a remapped name would be the name of both."""
+    """Of a node's actions."""
 
     def __init__(self, node: LifecycleNode) -> None:
-        self.node = Node(
-            f'{node.get_name()}_actions',
-            namespace=node.get_namespace(),
-            context=node.context,
-            use_global_arguments=False,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
+        self.node = second_node(node, 'actions')
         self.times = TickTimes(PROBE_S)
         """Durations are those of acknowledgements; jitter says how long a goal may have to wait for its turn."""
         self._logger = node.get_logger()

@@ -24,12 +24,12 @@ from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
-from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from tb_planner.given_path import GivenPath, PathGiver, thinned
 from tb_planner.navigator import Navigator, Pose2, Tick
+from tb_planner.ros.action_thread import second_node
 from tb_planner.ros.conversions import headings
 from tb_planner.ros.nav2_messages import path_message
 from tb_planner.ros.planner_parameters import PlannerParameters
@@ -106,14 +106,7 @@ class Controller:
         self._ros_clock = node.get_clock()
         self._action = require_follow_path()
         self._name = parameters.follow_path_action
-        self._node = Node(
-            f'{node.get_name()}_controller_client',
-            namespace=node.get_namespace(),
-            context=node.context,
-            use_global_arguments=False,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
+        self._node = second_node(node, 'controller_client')
         self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(self._node)
         self._client = ActionClient(self._node, self._action, self._name)
