@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / 'tb_planner'
 NAME = re.compile(r'`(\w+)(?:\.py|/)`')
 ROS = ('rclpy', 'launch', 'launch_ros', 'ament_index_python', 'tf2_ros')
-ROS_BENCHMARKS = ('benchmark/playground.py', 'benchmark/nav2_client.py')
+ROS_BENCHMARKS = ('benchmark/measuring.py', 'benchmark/playground.py', 'benchmark/nav2_client.py')
 
 
 def listed():

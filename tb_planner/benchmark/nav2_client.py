@@ -5,29 +5,22 @@ It has a process of its own, so that what it measures is the planner and not the
 
 from __future__ import annotations
 
-import json
 import random
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import rclpy
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Time
 from rclpy.action import ActionClient
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 
+from tb_planner.benchmark import measuring
 from tb_planner.benchmark.changing_rooms import corners
 from tb_planner.benchmark.playground import RESOLUTION_M
 from tb_planner.geometry import Geometry
 from tb_planner.navigator import Pose2
-from tb_planner.ros import signals
 from tb_planner.ros.conversions import pose_message
 
 START_LIMIT_S, ANSWER_LIMIT_S = 60.0, 10.0
@@ -50,55 +43,53 @@ class Asking:
 
 
 class Client:
-    def __init__(self, node: Node, asking: Asking, told_to_end: threading.Event) -> None:
+    def __init__(self, watch: measuring.Watch, asking: Asking) -> None:
         from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 
         self._asking = asking
-        self._told_to_end = told_to_end
+        self._watch = watch
         self._random = random.Random(asking.seed)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(node)
         geometry = Geometry(asking.size, asking.size, RESOLUTION_M)
         self._places = [pose_message(Pose2(*geometry.centre_of(cell)), 'map', Time()) for cell in corners(asking.size)]
         self._to_pose, self._through_poses = ComputePathToPose, ComputePathThroughPoses
         self._clients = {
-            True: ActionClient(node, ComputePathThroughPoses, 'compute_path_through_poses'),
-            False: ActionClient(node, ComputePathToPose, 'compute_path_to_pose'),
+            True: ActionClient(watch.node, ComputePathThroughPoses, 'compute_path_through_poses'),
+            False: ActionClient(watch.node, ComputePathToPose, 'compute_path_to_pose'),
         }
         self.acknowledged_ms: list[float] = []
         self.answered_ms: list[float] = []
         self.outcomes: Counter[str] = Counter()
 
     def ask_for_long(self) -> None:
-        """Until it is told to stop."""
+        """For the time asked for, from the first goal that is accepted on."""
         client = self._clients[self._asking.cancels]
-        self._wait(client.server_is_ready, START_LIMIT_S, 'no planner was there')
+        self._watch.wait_until(client.server_is_ready, START_LIMIT_S, 'no planner was there')
         deadline = time.monotonic() + START_LIMIT_S
         while not self._ask(client) and time.monotonic() < deadline:
-            self._pause(0.5)
+            self._watch.wait(0.5)
         self.acknowledged_ms.clear()
         self.answered_ms.clear()
         self.outcomes.clear()
         deadline = time.monotonic() + self._asking.seconds
-        while time.monotonic() < deadline and not self._told_to_end.is_set():
+        while time.monotonic() < deadline:
             self._ask(client)
-            self._pause(self._random.uniform(*PAUSE_S))
+            self._watch.wait(self._random.uniform(*PAUSE_S))
 
     def _ask(self, client: ActionClient) -> bool:
         """Whether the goal was accepted."""
         sent_s = time.perf_counter()
         answer = client.send_goal_async(self._goal())
         answer.add_done_callback(lambda _: self.acknowledged_ms.append((time.perf_counter() - sent_s) * 1e3))
-        self._wait(answer.done, ANSWER_LIMIT_S, 'no answer to a goal')
+        self._watch.wait_until(answer.done, ANSWER_LIMIT_S, 'no answer to a goal')
         handle = answer.result()
         if not handle.accepted:
             self.outcomes['rejected'] += 1
             return False
         result = handle.get_result_async()
         if self._asking.cancels:
-            self._pause(self._random.uniform(*CANCEL_S))
+            self._watch.wait(self._random.uniform(*CANCEL_S))
             handle.cancel_goal_async()
-        self._wait(result.done, ANSWER_LIMIT_S, 'no result')
+        self._watch.wait_until(result.done, ANSWER_LIMIT_S, 'no result')
         self.answered_ms.append((time.perf_counter() - sent_s) * 1e3)
         self.outcomes[_outcome(result.result())] += 1
         return True
@@ -110,18 +101,6 @@ class Client:
         goals = [self._places[(first + i) % 4] for i in range(LEGS)]
         return self._through_poses.Goal(goals=goals, start=self._places[first - 1], use_start=True)
 
-    def _wait(self, condition: Callable[[], object], limit_s: float, what: str) -> None:
-        deadline = time.monotonic() + limit_s
-        while not condition() and not self._told_to_end.is_set():
-            if time.monotonic() > deadline:
-                raise RuntimeError(f'{what} within {limit_s:g} s')
-            self._executor.spin_once(timeout_sec=0.1)
-
-    def _pause(self, time_s: float) -> None:
-        deadline = time.monotonic() + time_s
-        while (left_s := deadline - time.monotonic()) > 0:
-            self._executor.spin_once(timeout_sec=left_s)
-
 
 def _outcome(answer: Any) -> str:
     if answer.status == GoalStatus.STATUS_SUCCEEDED:
@@ -129,28 +108,16 @@ def _outcome(answer: Any) -> str:
     return 'canceled' if answer.status == GoalStatus.STATUS_CANCELED else f'error {answer.result.error_code}'
 
 
-def main() -> int:
-    scene_path, figures_path = map(Path, sys.argv[1:3])
-    asking = Asking(**json.loads(scene_path.read_text()))
-    told_to_end = signals.init([])
-    node = rclpy.create_node('nav2_client')
-    try:
-        client = Client(node, asking, told_to_end)
-        client.ask_for_long()
-    except RuntimeError as error:
-        print(error, file=sys.stderr)
-        return 1
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
-    figures = {
+def ask(watch: measuring.Watch, asking: Asking) -> dict[str, Any]:
+    """Asks for paths, and tells how long answers took."""
+    client = Client(watch, asking)
+    client.ask_for_long()
+    return {
         'acknowledged_ms': client.acknowledged_ms,
         'answered_ms': client.answered_ms,
         'outcomes': client.outcomes,
     }
-    figures_path.write_text(json.dumps(figures))
-    return 1 if told_to_end.is_set() else 0
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(measuring.main('nav2_client', lambda watch, scene: ask(watch, Asking(**scene))))

@@ -6,37 +6,31 @@ alone, as any robot would.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import sys
-import threading
 import time
 from array import array
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid
 from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 
+from tb_planner.benchmark import measuring
 from tb_planner.benchmark.changing_rooms import Things, corners, rooms
 from tb_planner.benchmark.processor_time import machine_time, process_time_s
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Box, Cell
 from tb_planner.navigator import Pose2
-from tb_planner.ros import signals
 from tb_planner.ros.conversions import pose_message
 
 RESOLUTION_M = 0.05
@@ -315,38 +309,21 @@ def _holds(box: Box, cell: Cell) -> bool:
     return box.x0 <= cell[0] < box.x1 and box.y0 <= cell[1] < box.y1
 
 
-class TooLate(RuntimeError):
-    """Something that was waited for has not happened in time."""
-
-
-def play(node: Node, scene: Scene, told_to_end: threading.Event) -> dict[str, Any]:
+def play(watch: measuring.Watch, scene: Scene) -> dict[str, Any]:
     """Waits until all planners plan, lets them do so for a while, and tells what was seen."""
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    playground = Playground(node, scene)
+    playground = Playground(watch.node, scene)
     robots = playground.robots
-
-    def spin_until(condition: Callable[[], bool], limit_s: float, what: str = '') -> None:
-        deadline = time.monotonic() + limit_s
-        while not condition():
-            left_s = deadline - time.monotonic()
-            if left_s <= 0 and what:
-                raise TooLate(f'{what} within {limit_s:g} s')
-            if left_s <= 0 or told_to_end.is_set():
-                return
-            executor.spin_once(timeout_sec=min(left_s, 0.1))
-
-    spin_until(lambda: playground.is_heard, START_LIMIT_S, 'not every planner was there')
+    watch.wait_until(lambda: playground.is_heard, START_LIMIT_S, 'not every planner was there')
     playground.begin()
-    spin_until(
+    watch.wait_until(
         lambda: all(robot.heard_ns and robot.told for robot in robots), START_LIMIT_S, 'not every robot was told'
     )
-    spin_until(lambda: False, SETTLE_S)
-    watch = StopWatch(robots, scene.pids)
-    spin_until(lambda: False, scene.seconds)
-    figures = watch.stop()
+    watch.wait(SETTLE_S)
+    stop_watch = StopWatch(robots, scene.pids)
+    watch.wait(scene.seconds)
+    figures = stop_watch.stop()
     told = [len(robot.told) for robot in robots]
-    spin_until(
+    watch.wait_until(
         lambda: all(len(robot.told) > before for robot, before in zip(robots, told)),
         LAST_WORDS_LIMIT_S,
         'no last words',
@@ -354,24 +331,5 @@ def play(node: Node, scene: Scene, told_to_end: threading.Event) -> dict[str, An
     return figures
 
 
-def main() -> int:
-    scene_path, figures_path = map(Path, sys.argv[1:3])
-    scene = Scene(**json.loads(scene_path.read_text()))
-    told_to_end = signals.init([])
-    node = rclpy.create_node('playground')
-    try:
-        figures = play(node, scene, told_to_end)
-    except TooLate as error:
-        print(error, file=sys.stderr)
-        return 1
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
-    if told_to_end.is_set():
-        return 1
-    figures_path.write_text(json.dumps(figures))
-    return 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(measuring.main('playground', lambda watch, scene: play(watch, Scene(**scene))))
