@@ -150,8 +150,8 @@ class TestRecommendation:
             )
             assert carry_out_study(make_plan(problems)).recommended == Candidate('tb_wa_star', 1.2, best)
 
-    def test_is_the_default_where_chance_may_have_chosen(self, told, problems):
-        """Much better on one problem in four, as much worse on another: here or there, that is noise."""
+    def test_is_the_default_where_few_problems_do_not_tell(self, told, problems):
+        """Much better on one problem in four, as much worse on another: of few problems that is noise."""
 
         def go(candidate, problem, k):
             number = problems.index(problem) % 4
@@ -159,10 +159,13 @@ class TestRecommendation:
             return outcome(length(problem) + noise * (candidate == Candidate('tb_gbfs')))
 
         told(go)
-        found = carry_out_study(make_plan(problems))
-        assert (found.chosen, found.recommended) == (Candidate('tb_gbfs'), DEFAULT)
-        assert not found.was_luck
-        assert 'that may be chance: only k is tuned' in study_text(found)
+        few = carry_out_study(make_plan(problems[:12]))
+        assert (few.chosen, few.recommended) == (Candidate('tb_gbfs'), DEFAULT)
+        assert not few.was_luck
+        assert 'that may be chance: only k is tuned' in study_text(few)
+        more = carry_out_study(make_plan(problems))
+        assert more.recommended == Candidate('tb_gbfs')
+        assert 'which may be chance' in study_text(more)
 
     def test_is_none_that_does_not_arrive(self, told, problems):
         stuck = Candidate('tba_star')
@@ -281,16 +284,16 @@ class TestBenchmark:
     """Of the tuner's recommendations: what a row counts as."""
 
     @pytest.mark.parametrize(
-        ('seen', 'unseen', 'told_as'),
+        ('count', 'seen', 'unseen', 'told_as'),
         [
-            ((-300, -310), (-200, -210), ('won', 'tb_gbfs')),
-            ((-300, -310), (200, 210), ('lost', 'tb_gbfs')),  # though the tuner takes it back
-            ((-900, 800), (-900, 800), ('tied', 'tb_wa_star(1.5)')),  # may be chance
-            ((300, 310), (300, 310), ('tied', 'tb_wa_star(1.5)')),
+            (24, (-300, -310), (-200, -210), ('won', 'tb_gbfs')),
+            (24, (-300, -310), (200, 210), ('lost', 'tb_gbfs')),  # though the tuner takes it back
+            (12, (-900, 800), (-900, 800), ('tied', 'tb_wa_star(1.5)')),  # so few do not tell
+            (24, (300, 310), (300, 310), ('tied', 'tb_wa_star(1.5)')),
         ],
     )
-    def test_counts_what_the_user_gets(self, seen, unseen, told_as, told, problems):
-        plan = make_plan(problems)
+    def test_counts_what_the_user_gets(self, count, seen, unseen, told_as, told, problems):
+        plan = make_plan(problems[:count])
 
         def go(candidate, problem, k):
             number = problems.index(problem)

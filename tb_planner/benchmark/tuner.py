@@ -1,8 +1,8 @@
 """The tuner's recommendations on problems that it has not seen, against the defaults with as many expansions a tick.
 
 Ten maps of three kinds: generated ones, or MovingAI's. A map is won if the mean of intervals to the goal is lower;
-where the tuner keeps the defaults, as it does if what it saw may be chance, or nothing differs, nobody wins. On a
-perfect maze there is only one way, and little to win.
+where the tuner keeps the defaults, or nothing differs, nobody wins. On a perfect maze there is only one way, and
+little to win.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def runs(
 
 def row_of(study: Study) -> Row:
     """Of what was chosen before the problems not seen were looked at: that the tuner itself takes back what clearly
-    loses there does not count. What may be chance it does not recommend, here neither."""
+    loses there does not count. What few problems do not tell clearly it does not recommend, here neither."""
     check, default = study.check, study.plan.default
     ours = default if study.is_guess else study.chosen
     if check is None:

@@ -9,12 +9,10 @@ from tb_planner.grid import COST_STEPS
 from tb_planner.tuning.budget import SEARCH_SHARE
 from tb_planner.tuning.candidates import WEIGHTS, Candidate
 from tb_planner.tuning.figures import Difference, Figures
-from tb_planner.tuning.study import Check, Study
+from tb_planner.tuning.study import FEW, Check, Study
 
 SHOWN = 8
 """Candidates in the table: so many of the best, and the default."""
-FEW = 8
-"""Problems; the report says so if a choice was made by fewer."""
 COLUMNS = ('intervals', 'over shortest', 'first move', 'back-moves', 'restarts', 'tick p99', 'problems')
 WEIGHED = 'Cells near obstacles are dear here: an interval counts as much as the cell moved through costs.\n\n'
 IN_WORDS = {

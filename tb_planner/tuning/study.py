@@ -21,6 +21,8 @@ LESS = (4, 16, 64)
 """By these k is divided, to see what less search would do."""
 LESS_ON = 10
 """Problems for that."""
+FEW = 8
+"""Problems; by fewer nothing is chosen that is not clearly better."""
 A_HAIR = 0.001
 """By this fraction a candidate has to be better than the default to be recommended in its place."""
 WORTH_A_RULE = 0.01
@@ -94,10 +96,13 @@ class Study:
 
     @property
     def is_guess(self) -> bool:
-        """Whether neither the race nor the check tells that the choice is better: then all is kept but k."""
+        """Whether the choice was made by few problems, or checked on few, and neither tells clearly that it is better:
+        then all is kept but k."""
         if self.chosen == self.plan.default or self.race.against_default(self.chosen).is_clear:
             return False
-        return self.check is None or not self.check.difference.is_clear
+        if self.check is None:
+            return True
+        return min(self.race.rounds, self.check.ours.problems) < FEW and not self.check.difference.is_clear
 
     @property
     def cut_short(self) -> list[str]:
