@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from tb_planner.grid import Cell
-from tb_planner.held_route import HeldRoute
 from tb_planner.leg_search import LegSearch, frees_cells
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Pose2, Settings, cell_of, way_out, whole_cells
@@ -26,6 +23,7 @@ from tb_planner.question import (
     Question,
     as_cell,
     is_same,
+    laid_on,
     path_along,
     refusal,
     rest_of,
@@ -135,20 +133,23 @@ class Enquiry:
             self._held = held
 
     def _move(self, before: MapUpdate | None, update: MapUpdate) -> None:
-        """Onto another geometry. A path to one goal that ends there, and stands just as it is, stays."""
-        path, route = self._path, self._route
+        """Onto another geometry. A path that ends at its goals, and stands just as it is, stays; one that ends near
+        them is held, since it might come nearer now. The search starts over."""
+        path, route, held = self._path, self._route, self._held
         ends_there = not any(leg.is_cut_off or leg.goal != as_cell(leg.cells[-1]) for leg in self._legs)
         self._leg_search.drop_memory()
         self._begin()
-        if before is None or path is None or route is None or len(path.ends) != 1 or len(path.points_m) < 2:
+        if before is None:
             return
-        if not ends_there:  # now it might
+        if path is not None and route is not None:
+            held = path, route
+        laid = None if held is None else laid_on(*held, update)
+        if held is None or laid is None:
             return
-        here = before.geometry.centre_of(as_cell(route.cells[route.passed]))
-        left = path.points_m[int(np.hypot(*(path.points_m - here).T).argmin()) :]
-        held = HeldRoute.under(left, update.geometry)
-        if held.stands(update.grid):
-            self._path, self._route = path, StandingRoute(held.cells, [len(held.cells) - 1], update.grid)
+        if path is not None and ends_there:
+            self._path, self._route = path, laid
+        else:
+            self._held = held[0], laid
 
     def _could_end_nearer(self, update: MapUpdate) -> bool:
         """To a goal that was blocked or cut off and may be so no more, or nearer to it."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Cell
+from tb_planner.held_route import HeldRoute
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Pose2, cell_of, end_of, way_out, whole_cells
 from tb_planner.standing_route import StandingRoute
@@ -132,9 +133,30 @@ def rest_of(
     first, ends = route.passed, route.ends[goals:]
     if route.ends[goals - 1] - first > near or ends[0] < first:
         return None
-    cut = first + len(path.points_m) - len(route.cells)  # the start may be a point before the first cell's
+    cut = first_point(path, route)
     rest = FoundPath(path.points_m[cut:], tuple(end - cut for end in path.ends[goals:]))
-    return rest, StandingRoute(route.cells[first:], [end - first for end in ends], on.grid)
+    point_of = None if route.point_of is None else route.point_of[first:] - cut
+    return rest, StandingRoute(route.cells[first:], [end - first for end in ends], on.grid, point_of)
+
+
+def laid_on(path: FoundPath, route: StandingRoute, on: MapUpdate) -> StandingRoute | None:
+    """What is left of a path on a map of another geometry, if that allows it just as it is."""
+    cut = first_point(path, route)
+    if len(path.points_m) - cut < 2:
+        return None
+    held = HeldRoute.under(path.points_m[cut:], on.geometry)
+    if not held.stands(on.grid):
+        return None
+    last = len(held.cells) - 1
+    ends = [min(int(np.searchsorted(held.point_of, end - cut)), last) if end >= cut else -1 for end in path.ends]
+    return StandingRoute(held.cells, ends, on.grid, held.point_of + cut)
+
+
+def first_point(path: FoundPath, route: StandingRoute) -> int:
+    """Of a path, the one where the robot is on its route."""
+    if route.point_of is not None:
+        return int(route.point_of[route.passed])
+    return route.passed + len(path.points_m) - len(route.cells)  # the start may be a point before the first cell's
 
 
 def is_same(one: Pose2, other: Pose2) -> bool:

@@ -25,11 +25,13 @@ _PAST = 2 - math.sqrt(2)  # what a diagonal step past a cell may save against th
 
 
 class StandingRoute:
-    """Cells (n, 2), each a neighbour of the one before; `ends` are the indices of the legs' last cells."""
+    """Cells (n, 2), each a neighbour of the one before; `ends` are the indices of the legs' last cells. point_of: if a
+    path has not one point for each cell, the index of the last one before it."""
 
-    def __init__(self, cells: NDArray[np.int32], ends: list[int], grid: Grid):
+    def __init__(self, cells: NDArray[np.int32], ends: list[int], grid: Grid, point_of: NDArray[np.intp] | None = None):
         self.cells = cells
         self.ends = ends
+        self.point_of = point_of
         self.passed = 0
         """How many cells lie behind the robot."""
         self._fits(grid)

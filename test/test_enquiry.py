@@ -509,6 +509,51 @@ def test_on_a_map_that_grows_a_path_to_a_blocked_goal_ends_there_once_it_is_free
     assert desk.ask((0.35, 0.55), (0.95, 0.55)).path.points_m[-1] == pytest.approx((0.95, 0.55))
 
 
+def seen_from(world, left):
+    """A window of 30 columns, as a rolling costmap has it: its values and its origin."""
+    return world[:, left : left + 30], (left * CELL_M, 0.0, 0.0)
+
+
+@pytest.mark.parametrize('finer', [1, 2], ids=['same cells', 'then smaller cells'])
+def test_on_a_map_that_rolls_along_with_the_robot_a_path_through_poses_stays_and_so_does_its_rest(finer):
+    world = np.zeros((20, 50), bool)
+    world[5:15, 22] = True
+    desk = Desk(seen_from(world, 0)[0])
+    goals = [(2.55, 0.95), (2.55, 1.75), (2.05, 1.75)]
+    path = desk.ask((0.55, 0.95), *goals, steps=3).path
+    searches = desk.enquiry.searches
+    for left in range(1, 15):
+        desk.show(*seen_from(world, left))
+        assert desk.ask(path.points_m[left], *goals).path is path
+    assert desk.enquiry.searches == searches
+    values, origin = seen_from(world, 15)
+    values = np.kron(values, np.ones((finer, finer), bool))
+    geometry = Geometry(values.shape[1], values.shape[0], CELL_M / finer, origin)
+    desk.enquiry.take_in(MapUpdate(geometry, Grid(values), None))
+    near = path.ends[0] - 3
+    rest = desk.ask(path.points_m[near], *goals[1:]).path
+    assert rest.points_m.tolist() == path.points_m[near:].tolist()
+    assert [tuple(rest.points_m[end]) for end in rest.ends] == goals[1:]
+    assert desk.ask(rest.points_m[5], *goals[1:]).path is rest
+    last = desk.ask(rest.points_m[rest.ends[0]], goals[-1]).path
+    assert last.points_m.tolist() == rest.points_m[rest.ends[0] :].tolist()
+    assert desk.enquiry.searches == searches
+
+
+def test_a_path_that_ends_near_its_goal_is_held_on_a_map_that_moves_until_there_is_another():
+    desk = Desk(picture(WALL_WITH_DOORS), tolerance_m=0.1)
+    path = desk.ask((0.35, 0.55), (0.95, 0.55)).path
+    for pad in (1, 2):
+        desk.show(np.pad(desk.values, ((0, pad), (0, 0))))
+        answer = desk.ask((0.35, 0.55), (0.95, 0.55), k=1)
+        assert (answer.status, desk.enquiry.held_path) == (S.SEARCHING, path)
+    desk.block((6, 5))
+    assert desk.enquiry.held_path is None, 'it is blocked'
+    desk.show(np.pad(desk.values, ((0, 1), (0, 0))))
+    assert desk.ask((0.35, 0.55), (0.95, 0.55), k=1).path is desk.enquiry.held_path is None
+    assert desk.ask((0.35, 0.55), (0.95, 0.55)).status == S.FOUND
+
+
 def test_another_algorithm_finds_another_path_and_other_lengths_do_not():
     desk = Desk(picture(WALL_WITH_DOORS))
     path = desk.ask((0.35, 0.25), (1.75, 0.25)).path
