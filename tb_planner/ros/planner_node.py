@@ -13,10 +13,13 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-import rclpy
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.parameter import Parameter
-from std_srvs.srv import Trigger
+from tb_planner.ros.without_ros import ros_needed_by
+
+with ros_needed_by('planner_node'):
+    import rclpy
+    from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+    from rclpy.parameter import Parameter
+    from std_srvs.srv import Trigger
 
 from tb_planner.ros import parameters, signals
 from tb_planner.ros.controller import require_follow_path

@@ -13,16 +13,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
-from nav_msgs.msg import OccupancyGrid, Odometry
-from rclpy.clock import Clock, ClockType
-from rclpy.event_handler import PublisherEventCallbacks
-from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import LaserScan
-from std_msgs.msg import UInt32
+from tb_planner.ros.without_ros import ros_needed_by
+
+with ros_needed_by('simulator_node'):
+    from builtin_interfaces.msg import Time
+    from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
+    from nav_msgs.msg import OccupancyGrid, Odometry
+    from rclpy.clock import Clock, ClockType
+    from rclpy.event_handler import PublisherEventCallbacks
+    from rclpy.node import Node
+    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+    from rosgraph_msgs.msg import Clock as ClockMessage
+    from sensor_msgs.msg import LaserScan
+    from std_msgs.msg import UInt32
 
 from tb_planner.maps import MapError, read_map
 from tb_planner.navigator import Pose2

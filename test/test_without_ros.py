@@ -1,0 +1,40 @@
+"""Where there is no ROS 2, a node's program says so in one line; who imports a node gets Python's own error."""
+
+import subprocess
+import sys
+
+import pytest
+
+LIMIT_S = 60.0
+HIDE = 'import runpy, sys; sys.modules["rclpy"] = None; '
+
+nodes = pytest.mark.parametrize('node', ['planner_node', 'simulator_node'])
+
+
+def run_without_ros(code):
+    return subprocess.run([sys.executable, '-c', HIDE + code], capture_output=True, text=True, timeout=LIMIT_S)
+
+
+@nodes
+@pytest.mark.parametrize(
+    'start',
+    [
+        'runpy.run_module("tb_planner.ros.{}", run_name="__main__", alter_sys=True)',
+        'sys.argv[0] = "lib/tb_planner/{0}"; from tb_planner.ros.{0} import main; sys.exit(main())',
+    ],
+    ids=['python -m', 'installed'],
+)
+def test_a_node_says_in_one_line_what_to_install(node, start):
+    done = run_without_ros(start.format(node))
+    assert (done.returncode, done.stdout) == (2, '')
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f'{node}: ')
+    assert 'source' in line
+    assert '[ros]' in line
+
+
+@nodes
+def test_who_imports_a_node_gets_the_error_as_it_is(node):
+    done = run_without_ros(f'import tb_planner.ros.{node}')
+    assert done.returncode == 1
+    assert 'ModuleNotFoundError' in done.stderr.splitlines()[-1]
