@@ -53,6 +53,8 @@ def test_actions_have_the_names_that_they_are_given(nodes, peer):
     assert '/tb_planner/compute_path_to_pose/_action/send_goal' in services
     assert '/is_path_valid' not in services, "it is the planner server's, which has the other names"
     assert '/compute_path_to_pose/_action/send_goal' not in services
+    assert '/tb_planner/get_type_description' in services
+    assert '/tb_planner_actions/get_type_description' not in services, 'rclpy would leak 0.1 MB with every clean-up'
 
 
 def test_a_renamed_planner_in_a_namespace_has_its_actions_there(nodes):
