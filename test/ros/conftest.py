@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 if importlib.util.find_spec('rclpy'):
+    import rclpy
     from peer import Peer
     from processes import Nodes
     from scenes import Scene, World, check_ends
@@ -66,6 +67,15 @@ def peer(ros_environment: dict[str, str]) -> Iterator['Peer']:
     one = Peer()
     yield one
     one.close()
+
+
+@pytest.fixture
+def context(ros_environment: dict[str, str]) -> Iterator['rclpy.Context']:
+    """For nodes of the test's own process."""
+    one = rclpy.Context()
+    one.init()
+    yield one
+    one.shutdown()
 
 
 @pytest.fixture

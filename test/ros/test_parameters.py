@@ -34,14 +34,6 @@ class Toy:
 
 
 @pytest.fixture
-def context(ros_environment):
-    context = rclpy.Context()
-    context.init()
-    yield context
-    context.shutdown()
-
-
-@pytest.fixture
 def node_with(context):
     """Makes nodes that are given these parameters at their start."""
     made = []

@@ -5,8 +5,6 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-import rclpy
 from geometry_msgs.msg import PoseStamped
 from peer import LATCHED
 from processes import wait_until_said
@@ -32,14 +30,6 @@ RELIABILITIES = {ReliabilityPolicy.RELIABLE: 'reliable', ReliabilityPolicy.BEST_
 DURABILITIES = {DurabilityPolicy.VOLATILE: 'volatile', DurabilityPolicy.TRANSIENT_LOCAL: 'transient local'}
 OF_EVERY_NODE = ('/rosout', '/parameter_events', '/transition_event')
 INSTALLED_OR_NOT = {'map_updates', '/tf'}
-
-
-@pytest.fixture
-def context(ros_environment):
-    context = rclpy.Context()
-    context.init()
-    yield context
-    context.shutdown()
 
 
 def rows(page, heading):
