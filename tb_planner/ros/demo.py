@@ -165,14 +165,14 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
                 watch.wait_for_both()
                 onlooker.give_goal()
                 time_s = watch.drive(options.limit_s)
-                if options.view:
+                outcome = ARRIVED if onlooker.has_arrived and onlooker.collisions == 0 else NOT_ARRIVED
+                print(summary(onlooker, time_s, options))
+                drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
+                print(f'  picture     {options.png}', flush=True)
+                if options.view:  # what the robot does for others is not told of
                     watch.stay()
-        replay = write_replay(record, options.png.with_suffix('.html'), title, planner.said)
-    print(summary(onlooker, time_s, options))
-    drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
-    print(f'  picture     {options.png}')
-    print(f'  replay      {replay}')
-    return ARRIVED if onlooker.has_arrived and onlooker.collisions == 0 else NOT_ARRIVED
+        print(f'  replay      {write_replay(record, options.png.with_suffix(".html"), title, planner.said)}')
+    return outcome
 
 
 def begin_record(path: Path, folder: Path) -> Path:
