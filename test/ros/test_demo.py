@@ -1,15 +1,16 @@
 """The demo as people run it: for real, and ended in the middle."""
 
-import fcntl
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
-import termios
+import time
 import urllib.request
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,28 +23,57 @@ DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
 LIMIT_S = 120
 UNDER_WAY = r'm to go'
 
+# its session's terminal is the one that it reads from, as if typed there
+TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+ON_TERMINAL = [sys.executable, '-c', TAKE_TERMINAL]
+
 
 class Demo:
     """The demo as a process; all that it starts can be told by a mark in their environment."""
 
-    def __init__(self, *options, stdout, **settings):
+    def __init__(self, command, stdout, **settings):
         self._mark = f'TB_PLANNER_TEST={uuid.uuid4()}'
         name, _, value = self._mark.partition('=')
         environment = {**os.environ, name: value, 'PYTHONUNBUFFERED': '1'}
-        self.process = subprocess.Popen(
-            [*DEMO, *options], stdout=stdout, stderr=subprocess.STDOUT, env=environment, **settings
-        )
+        self.process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.STDOUT, env=environment, **settings)
 
     def processes_left(self):
-        """Command lines of the processes of this run that are there."""
-        left = []
+        """Numbers and command lines of the processes of this run that are there."""
+        left = {}
         for folder in Path('/proc').glob('[0-9]*'):
             try:
                 if self._mark.encode() in (folder / 'environ').read_bytes():
-                    left.append((folder / 'cmdline').read_bytes().replace(b'\0', b' ').decode())
+                    left[int(folder.name)] = (folder / 'cmdline').read_bytes().replace(b'\0', b' ').decode()
             except OSError:
                 continue
         return left
+
+    def end(self):
+        for number in self.processes_left():
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        self.process.wait(LIMIT_S)
+        if self.process.stdout:
+            self.process.stdout.close()
+
+
+@pytest.fixture
+def start_demo():
+    """Starts demos; none is left when the test has ended, however it did."""
+    started = []
+
+    def start(*options, stdout=subprocess.PIPE, on_terminal=False, **settings):
+        command = [*(ON_TERMINAL if on_terminal else []), *DEMO, *options]
+        started.append(Demo(command, stdout, **settings))
+        return started[-1]
+
+    yield start
+    for demo in started:
+        demo.end()
 
 
 @pytest.fixture
@@ -51,8 +81,8 @@ def picture(tmp_path):
     return tmp_path / 'run.png'
 
 
-def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(picture):
-    demo = Demo('--png', str(picture), stdout=subprocess.PIPE, text=True)
+def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(start_demo, picture):
+    demo = start_demo('--png', str(picture), text=True)
     said, _ = demo.process.communicate(timeout=LIMIT_S)
     assert demo.process.returncode == 0, said
     assert re.search(UNDER_WAY, said)
@@ -69,56 +99,50 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(pictur
     assert picture.with_suffix('.tbrun').stat().st_size / seconds < 5e6 / 60
     assert re.search(r'collisions +0', said)
     assert Image.open(picture).width > 500
-    assert demo.processes_left() == []
+    assert demo.processes_left() == {}
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_demo_that_is_told_to_end_leaves_no_process_behind(picture, tmp_path, number):
+def test_a_demo_that_is_told_to_end_leaves_no_process_behind(start_demo, picture, tmp_path, number):
     with (tmp_path / 'said').open('wb') as file:
-        demo = Demo('--png', str(picture), stdout=file)
+        demo = start_demo('--png', str(picture), stdout=file)
     said = tmp_path / 'said'
     assert wait_for(lambda: re.search(UNDER_WAY, said.read_text()), LIMIT_S)
     assert len(demo.processes_left()) == 3
     demo.process.send_signal(number)
     assert demo.process.wait(LIMIT_S) == 130, said.read_text()
-    assert demo.processes_left() == []
+    assert demo.processes_left() == {}
 
 
-def test_on_a_terminal_one_line_is_written_over_and_control_c_ends_it(picture):
+def test_on_a_terminal_one_line_is_written_over_and_control_c_ends_it(start_demo, picture):
     terminal, its_side = pty.openpty()
-    demo = Demo(
-        '--png',
-        str(picture),
-        stdin=its_side,
-        stdout=its_side,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
+    settings = {'stdin': its_side, 'stdout': its_side, 'start_new_session': True}
+    demo = start_demo('--png', str(picture), on_terminal=True, **settings)
     os.close(its_side)
     said = read_until(terminal, r'(?s)(\r\033\[K[^\r]*to go.*){3}')
     assert '\n' not in said.partition('\r\033[K')[2]
     os.write(terminal, b'\x03\x03')
     assert demo.process.wait(LIMIT_S) == 130
-    assert demo.processes_left() == []
+    assert demo.processes_left() == {}
     os.close(terminal)
 
 
-def test_a_robot_that_does_not_arrive_in_time_is_no_success(picture):
-    demo = Demo('--limit-s', '1', '--png', str(picture), stdout=subprocess.PIPE, text=True)
+def test_a_robot_that_does_not_arrive_in_time_is_no_success(start_demo, picture):
+    demo = start_demo('--limit-s', '1', '--png', str(picture), text=True)
     said, _ = demo.process.communicate(timeout=LIMIT_S)
     assert demo.process.returncode == 1, said
     assert 'Not arrived' in said
     assert picture.exists()
-    assert demo.processes_left() == []
+    assert demo.processes_left() == {}
 
 
-def test_a_node_that_cannot_start_is_named_with_what_it_said(picture):
-    demo = Demo('--start', '999', '0', '--png', str(picture), stdout=subprocess.PIPE, text=True)
+def test_a_node_that_cannot_start_is_named_with_what_it_said(start_demo, picture):
+    demo = start_demo('--start', '999', '0', '--png', str(picture), text=True)
     said, _ = demo.process.communicate(timeout=LIMIT_S)
     assert demo.process.returncode == 2, said
     assert re.search(r'simulator_node has ended, exit code 1', said)
     assert '999' in said
-    assert demo.processes_left() == []
+    assert demo.processes_left() == {}
 
 
 @pytest.mark.parametrize(
@@ -138,25 +162,23 @@ def test_without_ros_it_says_what_to_install():
 
 
 def read_until(terminal, pattern):
-    said = ''
+    said, deadline = '', time.monotonic() + LIMIT_S
     while not re.search(pattern, said):
+        ready, _, _ = select.select([terminal], [], [], max(deadline - time.monotonic(), 0))
+        assert ready, f'nothing more is said after {said!r}'
         said += os.read(terminal, 4096).decode(errors='replace')
     return said
 
 
-def test_with_a_view_it_stays_till_ctrl_c_and_tells_how_it_went(picture):
-    demo = Demo('--view', '--png', str(picture), stdout=subprocess.PIPE, text=True)
-    said = ''
-    for line in demo.process.stdout:
-        said += line
-        if 'Ctrl-C ends it' in line:
-            break
+def test_with_a_view_it_stays_till_ctrl_c_and_tells_how_it_went(start_demo, picture):
+    demo = start_demo('--view', '--png', str(picture))
+    said = read_until(demo.process.stdout.fileno(), 'Ctrl-C ends it')
     port = int(re.search(r'In the browser: http://127\.0\.0\.1:(\d+)/', said).group(1))
     with urllib.request.urlopen(f'http://127.0.0.1:{port}/', timeout=20) as answer:
         assert b'data-stream="stream"' in answer.read()
     demo.process.send_signal(signal.SIGINT)
-    said += demo.process.communicate(timeout=LIMIT_S)[0]
+    said += demo.process.communicate(timeout=LIMIT_S)[0].decode()
     assert demo.process.returncode == 0, said
     assert re.search(r'Arrived at .* with no collision', said)
     assert picture.with_suffix('.html').exists()
-    assert demo.processes_left() == []
+    assert demo.processes_left() == {}
