@@ -146,6 +146,8 @@ def test_a_goal_outside_the_map(asked):
 
 def test_a_start_in_an_obstacle(asked):
     assert asked.errors((1.5, 1.5), start=(1.5, 1.5))[0] == codes_of('START_OCCUPIED')  # before GOAL_OCCUPIED
+    for goal in ((3.0, 8.0), (8.0, 5.0)):  # in a wall of one cell with free ground on both sides
+        assert asked.errors(goal, start=(5.06, 5.0))[0] == codes_of('START_OCCUPIED')
 
 
 def test_a_goal_in_an_obstacle(asked):
