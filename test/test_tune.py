@@ -470,7 +470,7 @@ class TestTimeLimit:
         plan = make_plan(problems)
 
         def go(candidate, problem, k):
-            if problem is plan.seen[4]:
+            if problems.index(problem) >= 4:
                 raise TimeOver
             return outcome(length(problem) - 300 * (candidate.algorithm == 'rtba_star'))
 
@@ -483,12 +483,26 @@ class TestTimeLimit:
         assert 'Nothing was tried on problems not seen before' in text
         assert found.recommended.algorithm == 'rtba_star'  # by as much on each of them
 
+    def test_of_the_race_leaves_time_to_check_the_choice(self, told, problems):
+        plan = make_plan(problems)
+
+        def go(candidate, problem, k):
+            if problem is plan.seen[9]:
+                raise TimeOver
+            return outcome(length(problem))
+
+        told(go)
+        found = carry_out_study(plan, TimeLimit(1000.0))
+        assert found.race.rounds == 9
+        assert found.check.ours.problems == len(plan.unseen)
+        assert found.cut_short == ['9 of 12 problems to choose by were tried']
+
     def test_keeps_what_is_set_where_few_problems_tell_nothing(self, told, problems):
         """The best on four problems, by chance on one of them."""
         plan = make_plan(problems)
 
         def go(candidate, problem, k):
-            if problem is plan.seen[4]:
+            if problems.index(problem) >= 4:
                 raise TimeOver
             return outcome(length(problem) - 300 * (candidate.greed == 3.0 and problem is plan.seen[0]))
 
@@ -632,6 +646,19 @@ class TestBudget:
     def test_out_of_range_is_refused(self, tick_hz, cpu, told):
         with pytest.raises(ValueError, match=told):
             Budget(tick_hz, cpu)
+
+    @pytest.mark.parametrize(('greedy', 'others', 'expected_us'), [(1200, 10**6, 0.1), (300, 600, 0.43)])
+    def test_is_measured_in_ticks_that_are_full(self, greedy, others, expected_us, problems, monkeypatch):
+        """A tick takes 0.1 ms, and 0.1 µs an expansion: who expands little says nothing of those who expand much. Where
+        nobody fills a tick, all there is counts."""
+
+        def pretend(problem, candidate, k, conditions, limit):
+            expansions = min(k, greedy if candidate.algorithm == 'tb_gbfs' else others)
+            return outcome(100, tick_s=1e-4 + 1e-7 * expansions, expansions=expansions)
+
+        monkeypatch.setattr(budget, 'carry_out', pretend)
+        pace = measured_pace(problems[:3], Conditions('static'), 0.0075)
+        assert 1e6 * pace.expansion_s == pytest.approx(expected_us, rel=0.1)
 
     def test_in_which_not_one_expansion_fits_is_refused(self):
         check_fits(Budget(20.0, 1e-4), Pace(1e-6, 100))

@@ -59,6 +59,8 @@ class Pace(NamedTuple):
     ticks: int
     """That were measured."""
     cut_short: bool = False
+    most: float = 0
+    """Expansions in a tick."""
 
 
 def measured_pace(
@@ -88,8 +90,11 @@ def _slowest(problems: Sequence[Problem], conditions: Conditions, k: int, limit:
         _pace(problems, candidate, k, conditions, limit.share(len(MEASURED) - number))
         for number, candidate in enumerate(MEASURED)
     ]
-    slowest_s = max(max(pace.expansion_s for pace in paces), LEAST_EXPANSION_S)
-    return Pace(slowest_s, sum(pace.ticks for pace in paces), any(pace.cut_short for pace in paces))
+    # one that is done with far fewer than k tells what else a tick takes, not what k expansions take
+    full = [pace for pace in paces if pace.most >= k / 2] or paces
+    slowest_s = max(LEAST_EXPANSION_S, *(pace.expansion_s for pace in full))
+    cut_short = any(pace.cut_short for pace in paces)
+    return Pace(slowest_s, sum(pace.ticks for pace in paces), cut_short, max(pace.most for pace in paces))
 
 
 def _pace(problems: Sequence[Problem], candidate: Candidate, k: int, conditions: Conditions, limit: TimeLimit) -> Pace:
@@ -103,5 +108,6 @@ def _pace(problems: Sequence[Problem], candidate: Candidate, k: int, conditions:
             cut_short = True
             break
     ticks = np.concatenate(measured)
-    full = ticks[ticks[:, 0] >= ticks[:, 0].max() / 2]  # in small ones other things than expansions take the time
-    return Pace(float(np.percentile(full[:, 1] / full[:, 0], 99)), len(ticks), cut_short)
+    most = float(ticks[:, 0].max())
+    full = ticks[ticks[:, 0] >= most / 2]  # in small ones other things than expansions take the time
+    return Pace(float(np.percentile(full[:, 1] / full[:, 0], 99)), len(ticks), cut_short, most)

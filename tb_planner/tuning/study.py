@@ -149,9 +149,7 @@ def carry_out_study(plan: Plan, limit: TimeLimit = NO_LIMIT, progress: Progress 
     race = Race(candidates(plan.conditions.world), plan.default, k, plan.conditions)
     study = Study(plan, pace, k, race, limit.seconds)
     with _broken_off(study, limit):
-        for problem in limit.while_it_lasts(plan.seen, RACED_BY):
-            race.run(problem, limit)
-            progress(RACED_BY * race.rounds / len(plan.seen), f'{len(race.running)} candidates left')
+        _let_race(study, limit, progress)
         _try_on_unseen(study, limit, progress)
         _try_less(study, limit, progress)
     return study
@@ -179,6 +177,19 @@ def _too_little(study: Study, limit: TimeLimit) -> TooLittleTime:
         f'the {limit} was over when {tried} of {of} candidates had tried one problem, which tells nothing; {about} '
         f'would do{shorter}'
     )
+
+
+def _let_race(study: Study, limit: TimeLimit, progress: Progress) -> None:
+    """A round that turns out too long is left out, so that time is left for the check; the first has all of it."""
+    race, problems = study.race, study.plan.seen
+    for problem in limit.while_it_lasts(problems, RACED_BY):
+        try:
+            race.run(problem, limit.part(RACED_BY) if race.rounds else limit)
+        except TimeOver:
+            if not race.rounds:
+                raise
+            return
+        progress(RACED_BY * race.rounds / len(problems), f'{len(race.running)} candidates left')
 
 
 def _try_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None:
