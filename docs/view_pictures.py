@@ -39,9 +39,10 @@ LOADED = 'window.tbPlanner && tbPlanner.isSettled && !tbPlanner.scouting'
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(sys.argv[1]) if len(sys.argv) > 1 else record_drive(Path(folder) / 'office.tbrun')
-        tick = int(read_record(run).columns['back'].argmax())
+        record = read_record(run)
+        tick = int(record.columns['back'].argmax())
         page = Path(folder) / 'run.html'
-        page.write_text(make_page(run.read_bytes(), run.stem), encoding='utf-8')
+        page.write_text(make_page(run.read_bytes(), record.head['title'] or run.stem), encoding='utf-8')
         executable = find_chromium()
         if executable is None:
             sys.exit('no Chromium: sudo apt install chromium')

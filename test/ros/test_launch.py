@@ -225,7 +225,7 @@ def state(peer, node):
 def running(prefix):
     """The processes whose program lies in the folder."""
     lines = subprocess.run(
-        ['ps', '-eww', '-o', 'pid=,args='], capture_output=True, text=True, check=True
+        ['ps', '-eww', '-o', 'pid=,args='], capture_output=True, text=True, check=True, timeout=30
     ).stdout.splitlines()
     return [int(line.split()[0]) for line in lines if f'{prefix}/lib/' in line]
 
