@@ -487,15 +487,15 @@ class TestTimeLimit:
         plan = make_plan(problems)
 
         def go(candidate, problem, k):
-            if problem is plan.seen[9]:
+            if problem is plan.seen[10]:
                 raise TimeOver
             return outcome(length(problem))
 
         told(go)
         found = carry_out_study(plan, TimeLimit(1000.0))
-        assert found.race.rounds == 9
+        assert found.race.rounds == 10
         assert found.check.ours.problems == len(plan.unseen)
-        assert found.cut_short == ['9 of 12 problems to choose by were tried']
+        assert found.cut_short == ['10 of 12 problems to choose by were tried']
 
     def test_keeps_what_is_set_where_few_problems_tell_nothing(self, told, problems):
         """The best on four problems, by chance on one of them."""
