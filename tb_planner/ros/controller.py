@@ -148,10 +148,10 @@ class Controller:
     def close(self) -> None:
         """The robot is told to stop."""
         self._leave(self._clock())
-        deadline_s = self._clock() + PARTING_S
-        while self._leaving is not None and not self._leaving.stops and self._clock() < deadline_s:
+        deadline_s = monotonic() + PARTING_S
+        while self._leaving is not None and not self._leaving.stops and monotonic() < deadline_s:
             self._executor.spin_once(timeout_sec=0.02)
-        self._executor.shutdown()
+        self._executor.shutdown(timeout_sec=PARTING_S)
         self._client.destroy()
         self._node.destroy_node()
 

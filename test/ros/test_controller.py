@@ -220,20 +220,6 @@ def test_a_controller_that_comes_late_is_waited_for(make_drive, peer):
     assert len(late.paths) == 1
 
 
-def test_a_refused_path_is_reported_and_sent_again_after_ever_longer_pauses(make_drive, peer):
-    planner, around, server = make_drive()
-    server.active = False
-    set_out(around)
-    refused = 'the path is refused by follow_path, which may not be active; it is sent again in'
-    around.wait_until_said(planner, 0, *(f'{refused} {pause_s} s' for pause_s in (1, 2)))
-    server.active = True
-    around.wait_for_status('ARRIVED')
-    first, second = np.diff(server.asked_s)
-    assert first > 0.8
-    assert second > 1.6
-    assert around.next_facts()['controller_failures'] == '2'
-
-
 @pytest.mark.parametrize('error', ['FAILED_TO_MAKE_PROGRESS', 'INVALID_CONTROLLER'])
 def test_a_path_that_the_controller_gives_up_is_reported_by_the_errors_name_and_sent_again(make_drive, peer, error):
     planner, around, server = make_drive()
@@ -265,37 +251,3 @@ def test_a_controller_that_is_killed_is_reported_and_its_successor_gets_the_path
     second = nodes.start(program, 'controller_server')
     around.wait_until_said(second, 0, 'path 1')
     assert 'has not said that the robot stops' not in planner.said  # the second knows nothing of the first one's path
-
-
-def test_a_controller_without_feedback_is_left_alone(make_drive, peer):
-    _, around, server = make_drive(speed=0.0)
-    server.talks = False
-    set_out(around)
-    peer.wait_until(lambda: server.is_following, 'the path')
-    peer.spin(6.0)
-    assert len(server.paths) == 1
-    assert around.next_facts()['controller_follows'] == 'True'
-
-
-def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled_too(make_drive, peer):
-    planner, around, server = make_drive(speed=0.5)
-    server.answers_after_s = 2.7
-    set_out(around)
-    around.wait_until_said(planner, 0, 'the path is not answered for 2 s')
-    assert peer.call('tb_planner/cancel', Trigger).success
-    peer.wait_until(lambda: server.ends, 'the path is ended')
-    assert server.ends == ['canceled']
-    assert not server.is_following
-
-
-def test_a_controller_that_falls_silent_is_told_to_stop_before_it_gets_the_path_again(make_drive, peer):
-    planner, around, server = make_drive(speed=0.1)
-    set_out(around)
-    peer.wait_until(lambda: server.at, 'the robot drives')
-    peer.spin(0.5)
-    server.talks = False
-    around.wait_until_said(planner, 0, 'the path is lost: no feedback for 5 s')
-    assert peer.call('tb_planner/cancel', Trigger).success
-    peer.wait_until(lambda: server.ends, 'the path is ended')
-    assert server.ends == ['canceled']
-    assert len(server.paths) == 1

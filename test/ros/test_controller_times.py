@@ -1,0 +1,135 @@
+"""How long a controller is waited for: the client of follow_path alone, over DDS, with a clock that the test sets."""
+
+import logging
+import time
+
+import pytest
+import rclpy
+from controller_server import ControllerServer
+from processes import LIMIT_S
+from rclpy.lifecycle import LifecycleNode
+from surroundings import open_terrain, pose_stamped
+
+from tb_planner.geometry import Geometry
+from tb_planner.grid import Grid
+from tb_planner.live_map import MapUpdate
+from tb_planner.navigator import Navigator, Pose2
+from tb_planner.ros.controller import ANSWER_S, LONGEST_RETRY_S, RETRY_S, SILENCE_S, Controller
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.problems import Problems
+
+GOAL = Pose2(8.0, 5.0)
+A_MOMENT_S = 0.3
+"""In which messages come and go."""
+
+
+class Planner:
+    """What a session does with a controller, tick by tick; `now_s` is the time."""
+
+    def __init__(self, node):
+        self.now_s = 100.0
+        self.arrived = []
+        self._start = Pose2(2.0, 5.0)
+        parameters = PlannerParameters(output='follow_path', robot_radius_m=0.0, inflation_radius_m=0.0)
+        self.problems = Problems(logging.getLogger(), lambda: self.now_s)
+        self.controller = Controller(node, parameters, self.problems, self.arrived.append, lambda: self.now_s)
+        self.navigator = Navigator(parameters.settings())
+        self.navigator.new_goal(GOAL)
+        self._update = MapUpdate(Geometry(100, 100, 0.1), Grid(open_terrain() > 0), None)
+
+    def tick(self):
+        tick = self.navigator.tick(self._update, self._start, lambda planner: planner.search(10_000))
+        self._update = None
+        self.controller.tick(self.navigator, tick, self._start, 'map')
+        time.sleep(0.005)
+
+    def tick_until(self, condition, what):
+        deadline = time.monotonic() + LIMIT_S
+        while not condition():
+            assert time.monotonic() < deadline, f'not within {LIMIT_S} s: {what}'
+            self.tick()
+
+    def tick_on(self):
+        deadline = time.monotonic() + A_MOMENT_S
+        while time.monotonic() < deadline:
+            self.tick()
+
+
+@pytest.fixture
+def server(ros_environment):
+    """The robot stands still."""
+    one = ControllerServer(pose_stamped(2.0, 5.0), speed=0.0).start()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def planner(server):
+    context = rclpy.Context()
+    context.init()
+    node = LifecycleNode('planner', context=context)
+    one = Planner(node)
+    yield one
+    one.controller.close()
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def follow(planner, server):
+    planner.tick_until(lambda: server.is_following, 'the path is followed')
+    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    planner.tick_on()
+
+
+def test_a_refused_path_is_sent_again_after_ever_longer_pauses(planner, server):
+    server.active = False
+    planner.tick_until(lambda: planner.controller.failures == 1, 'the path is refused')
+    for number, pause_s in enumerate((RETRY_S, 2 * RETRY_S, 4 * RETRY_S, LONGEST_RETRY_S, LONGEST_RETRY_S), start=1):
+        assert planner.problems.last.endswith(f'it is sent again in {pause_s:g} s')
+        planner.now_s += pause_s - 0.01
+        planner.tick_on()
+        assert len(server.paths) == number
+        planner.now_s += 0.02
+        planner.tick_until(lambda number=number: planner.controller.failures > number, 'it is refused again')
+    server.active = True
+    planner.now_s += LONGEST_RETRY_S
+    follow(planner, server)
+    assert len(server.paths) == 7
+
+
+def test_a_controller_without_feedback_is_left_alone(planner, server):
+    server.talks = False
+    follow(planner, server)
+    planner.now_s += 100 * SILENCE_S
+    planner.tick_on()
+    assert len(server.paths) == 1
+    assert server.is_following
+
+
+def test_a_controller_that_falls_silent_is_told_to_stop_before_it_gets_the_path_again(planner, server):
+    follow(planner, server)
+    server.talks = False
+    planner.tick_on()
+    planner.now_s += SILENCE_S - 0.01
+    planner.tick_on()
+    assert planner.controller.failures == 0
+    planner.now_s += 0.02
+    planner.tick()
+    assert planner.problems.last == 'the path is lost: no feedback for 5 s; it is sent again in 1 s'
+    planner.tick_until(lambda: server.ends, 'the path is ended')
+    planner.now_s += RETRY_S + 0.01
+    planner.tick_until(lambda: len(server.paths) == 2, 'it is sent again')
+    assert server.ends == ['canceled']
+
+
+def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled_too(planner, server):
+    server.answers_after_s = 0.5
+    planner.tick_until(lambda: planner.controller.paths_sent, 'the path is sent')
+    planner.now_s += ANSWER_S + 0.01
+    planner.tick()
+    assert planner.problems.last.startswith('the path is not answered for 2 s')
+    planner.navigator.cancel()
+    planner.tick_until(lambda: server.ends, 'the path is ended')
+    assert server.ends == ['canceled']
+    assert not server.is_following
+    assert planner.controller.paths_sent == 1
