@@ -59,6 +59,7 @@ START_LIMIT_S = 20.0
 DRIVE_LIMIT_S = 90.0
 LAST_WORDS_LIMIT_S = 2.0
 LAST_LINES = 15
+RECORD, REPLAY = '.tbrun', '.html'
 
 
 class CannotRun(RuntimeError):
@@ -124,6 +125,8 @@ def check_environment(options: argparse.Namespace) -> None:
     picture.check_matplotlib()
     if not options.png.resolve().parent.is_dir():
         raise CannotRun(f'there is no folder for the picture {options.png}')
+    if options.png.suffix in (RECORD, REPLAY):
+        raise CannotRun(f'{options.png} is no name for a picture: {RECORD} is the record, {REPLAY} the replay')
     if not find_spec('rclpy'):
         raise CannotRun("there is no ROS 2 here: source one, or pip install '.[ros,plot]' as make demo does")
 
@@ -154,7 +157,7 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
     title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
     with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
-        record = begin_record(options.png.with_suffix('.tbrun').resolve(), Path(folder))
+        record = begin_record(options.png.with_suffix(RECORD).resolve(), Path(folder))
         with Processes(Path(folder), environment) as processes:
             planner = start_nodes(processes, options, journey, record)
             print(announcement(options, journey, domain), flush=True)
@@ -171,7 +174,7 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
                 print(f'  picture     {options.png}', flush=True)
                 if options.view:  # what the robot does for others is not told of
                     watch.stay()
-        print(f'  replay      {write_replay(record, options.png.with_suffix(".html"), title, planner.said)}')
+        print(f'  replay      {write_replay(record, options.png.with_suffix(REPLAY), title, planner.said)}')
     return outcome
 
 

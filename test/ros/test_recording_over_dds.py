@@ -14,7 +14,7 @@ from surroundings import RESOLUTION_M
 from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
 from tb_planner.recording.format import MAGIC, OBSTACLE
-from tb_planner.ros.demo import write_replay
+from tb_planner.ros.demo import main, write_replay
 
 ROOM = World("""
     ############
@@ -111,6 +111,12 @@ def test_where_nothing_was_recorded_no_older_run_is_shown(tmp_path, recorded):
     assert write_replay(record, replay, 'A run', said).startswith('none, the run is not recorded: [Errno 28] No space')
     assert not replay.exists()
     assert 'run.tbrun' in write_replay(record, replay, 'A run', '')
+
+
+def test_a_picture_does_not_take_the_name_of_the_record_or_the_replay(capsys, tmp_path):
+    for name in ('run.tbrun', 'run.html'):
+        assert main(['--png', str(tmp_path / name)]) == 2
+        assert f'{name} is no name for a picture' in capsys.readouterr().err
 
 
 def test_a_page_of_a_part_of_the_run_says_so(tmp_path):
