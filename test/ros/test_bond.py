@@ -2,13 +2,23 @@
 
 import functools
 import signal
+import sys
 
 import numpy as np
 import pytest
 from lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Status
 from surroundings import Surroundings, map_message
 
+from tb_planner.ros.processes import ros_arguments
+
 SIDE = 1000
+
+IMPATIENT = """
+import sys
+from tb_planner.ros import bond, planner_node
+bond.CONNECT_TIMEOUT_S = 1.0
+sys.exit(planner_node.main(sys.argv))
+"""
 
 
 @pytest.fixture
@@ -128,14 +138,16 @@ def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
     assert '/bond' not in topics(peer)
 
 
-def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(managed, peer):
-    planner, around, manager = managed(bond_timeout_s=0.0)
-    heard = peer.hear('bond', Status)
-    manager.start_up()
+def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(nodes, peer):
+    """Which waits for 1 s here, in place of bondcpp's 10."""
+    planner = nodes.start([sys.executable, '-c', IMPATIENT, *ros_arguments({'nav2': True})], 'impatient')
+    around, heard = Surroundings(peer), peer.hear('bond', Status)
+    for transition in ('configure', 'activate'):
+        assert around.change_state(transition)
     other = Status(id='controller_server', instance_id='of another bond', active=True)
     others = peer.node.create_timer(0.1, functools.partial(peer.speaker('bond', Status).publish, other))
     around.set_out()
-    around.wait_until_said(planner, 0, 'no lifecycle manager has made a bond within 10 s')
+    around.wait_until_said(planner, 0, 'no lifecycle manager has made a bond within 1 s')
     peer.node.destroy_timer(others)
     assert 'bond with the lifecycle manager formed' not in planner.said
     peer.spin(3 * HEARTBEAT_PERIOD_S)

@@ -137,7 +137,7 @@ def test_a_robot_that_leaves_its_path_gets_one_from_where_it_is(begin, around, p
 
 
 def test_a_search_that_was_not_finished_goes_on_with_the_next_request(begin, around):
-    client = begin(long_way(), expansions_per_tick=100, max_planning_time_s=0.6)
+    client = begin(long_way(), expansions_per_tick=150, max_planning_time_s=0.6)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     ends = []
@@ -228,7 +228,7 @@ def test_of_a_hundred_requests_at_once_each_ends_and_the_last_one_gets_its_path(
 
 
 def test_both_actions_and_a_robot_on_its_way_share_a_tick(begin, around):
-    client = begin(long_way(), **{**SLOW, 'expansions_per_tick': 120})
+    client = begin(long_way(), **{**SLOW, 'expansions_per_tick': 240})
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     around.say_goal(9.7, 9.7)
@@ -237,7 +237,7 @@ def test_both_actions_and_a_robot_on_its_way_share_a_tick(begin, around):
     for request in requests:
         request.listen()
     around.wait_for_waypoints(10)
-    assert max(int(around.next_facts()['expansions_per_tick']) for _ in range(2)) <= 120
+    assert max(int(around.next_facts()['expansions_per_tick']) for _ in range(2)) <= 240
     for request in requests:
         status, result = request.end(LONG_S)
         assert status == 'succeeded'
