@@ -647,7 +647,9 @@ class TestBudget:
         with pytest.raises(ValueError, match=told):
             Budget(tick_hz, cpu)
 
-    @pytest.mark.parametrize(('greedy', 'others', 'expected_us'), [(1200, 10**6, 0.1), (300, 600, 0.43)])
+    @pytest.mark.parametrize(
+        ('greedy', 'others', 'expected_us'), [(1200, 10**6, 0.1), (2500, 10**6, 0.14), (300, 600, 0.86)]
+    )
     def test_is_measured_in_ticks_that_are_full(self, greedy, others, expected_us, problems, monkeypatch):
         """A tick takes 0.1 ms, and 0.1 µs an expansion: who expands little says nothing of those who expand much. Where
         nobody fills a tick, all there is counts."""

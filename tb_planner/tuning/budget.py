@@ -22,6 +22,10 @@ FIRST_K = 2000
 MOST_K = 10**9
 ENOUGH_TICKS = 1000
 """To tell for certain that a budget is too small."""
+PASSES = 3
+CAUTION = 2.0
+"""Expansions may take up to so many times as long where far more fit into a tick than any has had: in larger searches,
+which outgrow the processor's cache, they do."""
 LEAST_EXPANSION_S = 1e-10
 """Clocks are not so fine that an expansion could take less."""
 
@@ -66,10 +70,17 @@ class Pace(NamedTuple):
 def measured_pace(
     problems: Sequence[Problem], conditions: Conditions, time_s: float, limit: TimeLimit = NO_LIMIT
 ) -> Pace:
-    """Where a tick may search so long: first with few expansions a tick, then with as many as seem to fit. Each
-    algorithm gets a tick at least, whatever the limit."""
-    first = _slowest(problems, conditions, FIRST_K, limit.share(2))
-    return _slowest(problems, conditions, fitting_k(time_s, first.expansion_s), limit)
+    """Where a tick may search so long: first with few expansions a tick, then with as many as seem to fit, and again
+    if those are far more. Each algorithm gets a tick at least, whatever the limit."""
+    pace = _slowest(problems, conditions, FIRST_K, limit.share(PASSES))
+    for passes_left in range(PASSES - 1, 0, -1):
+        k = fitting_k(time_s, pace.expansion_s)
+        pace = _slowest(problems, conditions, k, limit.share(passes_left))
+        fitting = fitting_k(time_s, pace.expansion_s)
+        if fitting <= 2 * k:
+            break
+    caution = min(max(fitting / (2 * pace.most), 1.0), CAUTION)
+    return pace._replace(expansion_s=caution * pace.expansion_s)
 
 
 def check_fits(budget: Budget, pace: Pace) -> None:
@@ -90,8 +101,8 @@ def _slowest(problems: Sequence[Problem], conditions: Conditions, k: int, limit:
         _pace(problems, candidate, k, conditions, limit.share(len(MEASURED) - number))
         for number, candidate in enumerate(MEASURED)
     ]
-    # one that is done with far fewer than k tells what else a tick takes, not what k expansions take
-    full = [pace for pace in paces if pace.most >= k / 2] or paces
+    # one that is done with a few expansions tells what else a tick takes, not what k expansions take
+    full = [pace for pace in paces if pace.most >= min(k / 2, FIRST_K)] or paces
     slowest_s = max(LEAST_EXPANSION_S, *(pace.expansion_s for pace in full))
     cut_short = any(pace.cut_short for pace in paces)
     return Pace(slowest_s, sum(pace.ticks for pace in paces), cut_short, max(pace.most for pace in paces))

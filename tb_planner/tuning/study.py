@@ -207,7 +207,7 @@ def _try_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None:
             progress(RACED_BY + 0.25 * len(ours) / len(plan.unseen), text)
         if study.check is None or study.check.k != study.k or study.check.ours.tick_p99_s <= plan.budget.tick_s:
             return
-        study.k = fitting_k(0.9 * study.k * plan.budget.tick_s / study.check.ours.tick_p99_s, 1.0)
+        study.k = fitting_k(SEARCH_SHARE * study.k * plan.budget.tick_s / study.check.ours.tick_p99_s, 1.0)
 
 
 def _try_less(study: Study, limit: TimeLimit, progress: Progress) -> None:
