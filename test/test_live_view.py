@@ -423,6 +423,33 @@ def test_when_the_server_has_gone_the_page_stays_where_somebody_looks(browser, d
     page.close()
 
 
+BOXES = """
+    ['#map', '#tools', '.zoom', '#status'].map((name) => {
+        const { x, y, right, bottom } = document.querySelector(name).getBoundingClientRect();
+        return [x, y, right, bottom];
+    })
+"""
+
+
+def test_on_a_phone_nothing_covers_the_map_or_something_else(browser, server, drive):
+    drive.go(4)
+    page = browser.open(server.url, offline=False, width=360, height=740, scale=2)
+    page.wait_for(FOLLOWS.format(4) + ' && !document.getElementById("tools").hidden')
+    map_, tools, zoom, status = page.run(BOXES)
+    assert not are_over_each_other(map_, tools)
+    assert not are_over_each_other(map_, zoom)
+    assert not are_over_each_other(tools, zoom)
+    assert are_over_each_other(map_, status)
+    assert page.box_of('live')[1] < sum(page.box_of('clock')[1::2])  # in one row
+    assert page.run('document.documentElement.scrollWidth') <= 360
+    page.close()
+
+
+def are_over_each_other(a, b):
+    """Boxes: left, top, right, bottom."""
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
 def test_a_click_gives_a_goal_and_a_drag_draws(browser, server, drive, heard):
     drive.go(4)
     page = browser.open(server.url, offline=False)
