@@ -652,7 +652,7 @@ class TestBudget:
     )
     def test_is_measured_in_ticks_that_are_full(self, greedy, others, expected_us, problems, monkeypatch):
         """A tick takes 0.1 ms, and 0.1 µs an expansion: who expands little says nothing of those who expand much. Where
-        nobody fills a tick, all there is counts."""
+        nobody fills a tick all there is counts, and twice."""
 
         def pretend(problem, candidate, k, conditions, limit):
             expansions = min(k, greedy if candidate.algorithm == 'tb_gbfs' else others)
