@@ -60,9 +60,11 @@ class Tail:
         begun anew."""
         try:
             with self._path.open('rb', buffering=0) as file:
-                self._check(file)
-                while chunk := self._next_chunk(file):
+                while True:
+                    chunk = self._next_chunk(file)
                     self._check(file)  # once it has been read: it is of the run that the others are of
+                    if not chunk:
+                        return
                     self._at += len(chunk)
                     yield chunk
         except FileNotFoundError:
@@ -70,7 +72,6 @@ class Tail:
                 raise EOFError from None
 
     def _next_chunk(self, file: FileIO) -> bytes:
-        """b'' if it has not all come yet."""
         if self._begins:
             return _chunk_at(file, self._at)
         first = _chunk_at(file, len(MAGIC))
@@ -85,12 +86,14 @@ class Tail:
 
 
 def _chunk_at(file: FileIO, at: int) -> bytes:
+    """b'' if it has not all come yet."""
+    end = file.seek(0, 2)
     file.seek(at)
     head = file.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return b''
     size = _LENGTH.unpack(head)[0]
-    body = file.read(size)
+    body = file.read(size) if at + len(head) + size <= end else b''
     return head + body if len(body) == size else b''
 
 
