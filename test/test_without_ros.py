@@ -8,7 +8,7 @@ import pytest
 LIMIT_S = 60.0
 HIDE = 'import runpy, sys; sys.modules["rclpy"] = None; '
 
-nodes = pytest.mark.parametrize('node', ['planner_node', 'simulator_node'])
+nodes = pytest.mark.parametrize('node', ['planner_node', 'simulator_node', 'view_node'])
 
 
 def run_without_ros(code):

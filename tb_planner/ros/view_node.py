@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geometry_msgs.msg import PointStamped, PoseStamped
-from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from tb_planner.ros.without_ros import ros_needed_by
+
+with ros_needed_by('view_node'):
+    from geometry_msgs.msg import PointStamped, PoseStamped
+    from rclpy.node import Node
+    from rclpy.qos import QoSProfile
 
 from tb_planner.navigator import Pose2
 from tb_planner.ros import parameters as ros_parameters
