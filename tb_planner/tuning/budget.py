@@ -91,7 +91,7 @@ def check_fits(budget: Budget, pace: Pace) -> None:
         raise ValueError(
             f'a tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e6 * search_s:.2g} µs for the '
             f'search, and one with a single expansion takes {1e6 * pace.expansion_s:.2g} µs here; --cpu has to be '
-            f'above {budget.cpu * pace.expansion_s / search_s:.1g}, or --tick-hz lower'
+            f'above {1.05 * budget.cpu * pace.expansion_s / search_s:.2g}, or --tick-hz lower'
         )
 
 

@@ -128,7 +128,7 @@ def _too_long(study: Study, check: Check) -> list[str]:
         return [f'Its ticks were too long there: {study.k:,} expansions a tick instead of {check.k:,}, not tried yet']
     return [
         f'The budget cannot be kept: ticks take longer however little they search; --cpu has to be '
-        f'{budget.cpu * took_s / budget.tick_s:.1g} at least, or --tick-hz lower'
+        f'{budget.cpu * took_s / budget.tick_s:.2g} at least, or --tick-hz lower'
     ]
 
 
