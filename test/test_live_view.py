@@ -168,6 +168,17 @@ def test_it_listens_on_ipv6_where_it_is_told_to(drive, tmp_path):
         assert connection.getresponse().status == 200
 
 
+@pytest.mark.parametrize(('host', 'port'), [('127.0.0.1', 99999), ('127.0.0.1', -1), ('192.0.2.1', 0), ('no.such.', 0)])
+def test_where_it_cannot_listen_it_says_so(tmp_path, host, port):
+    """192.0.2.1 is nobody's (RFC 5737)."""
+    command = [sys.executable, '-m', 'tb_planner', 'view', str(tmp_path / 'run.tbrun'), '--live']
+    done = subprocess.run(
+        [*command, '--host', host, f'--port={port}'], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 2
+    assert f'no server at {host}, port {port}: ' in done.stderr
+
+
 def test_the_handshake_is_that_of_the_standard(server):
     """The example of RFC 6455, section 1.3."""
     status, answer, connection = knock(server, **own_origin(server))

@@ -179,9 +179,9 @@ class _Server(ThreadingTCPServer):
     timeout = POLL_S
 
     def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        self.address_family, address = found[0][0], found[0][4]
-        super().__init__(address, handler)  # type: ignore[arg-type]
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        self.address_family, address = found[0][0], str(found[0][4][0])
+        super().__init__((address, port), handler)
 
     def server_bind(self) -> None:
         self.socket.settimeout(POLL_S)  # a page that has gone before it was accepted is not waited for
