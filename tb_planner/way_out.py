@@ -23,6 +23,9 @@ SURE = 1.0
 """In cells: by so much more than the nearest side is away a way to another side has to lead through the obstacle."""
 AROUND = 2
 """In cells: sides are one if they meet within twice the way out of the obstacle, and so much more."""
+SMALL = 4
+"""In cells: what ends all around within so many of the robot's cell is small. Wherever in it the robot is, it has one
+side, since there is a way around it."""
 
 MOST_CELLS = 1024
 """So many free cells, the nearest, are looked at from within an obstacle: some milliseconds of work."""
@@ -73,6 +76,7 @@ def _out_of_obstacle(
     obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp], before: Point | None
 ) -> int | None:
     """Which of the cells is the first on the robot's side."""
+    obstacles = _filled(obstacles, cells)
     cells = cells[:MOST_CELLS]
     doors, crossed, is_fit = _doors(obstacles, here, cells)
     away = np.where(obstacles, math.inf, _distances(obstacles.shape, here))
@@ -81,7 +85,8 @@ def _out_of_obstacle(
         side = _side(obstacles, here, before, math.dist(before, here) + AROUND)
     else:
         row, column = np.unravel_index(away.argmin(), away.shape)
-        side = _side(obstacles, here, (float(column), float(row)), 2 * nearest + AROUND)
+        reach = max(2 * nearest + AROUND, SMALL + 1 if _is_small(obstacles, here) else 0)
+        side = _side(obstacles, here, (float(column), float(row)), reach)
         if (is_fit & ~_are_in(side, doors) & (crossed <= nearest + SURE)).any():
             return None
     passable = np.where(obstacles, np.uint16(BLOCKED), np.uint16(COST_STEPS))
@@ -107,28 +112,55 @@ def _doors(
     return places[first, np.arange(len(cells))], shares[first] * lengths, is_fit
 
 
+def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """With what they enclose, if none of the free cells is in there: no robot is."""
+    is_reached = np.zeros_like(obstacles)
+    is_reached[[0, -1]] = is_reached[:, [0, -1]] = True
+    is_reached[cells[:, 1], cells[:, 0]] = True
+    return ~_connected(~obstacles, is_reached)
+
+
+def _is_small(obstacles: NDArray[np.bool_], here: Point) -> bool:
+    """Whether what the robot is in, with all that touches it, ends near by on all sides."""
+    steps = _steps(obstacles.shape, here)
+    whole = _connected(obstacles & (steps <= SMALL + 1), steps == 0, diagonally=True)
+    ends_in_view = not (whole[[0, -1]].any() or whole[:, [0, -1]].any())
+    return ends_in_view and not whole[steps > SMALL].any()
+
+
 def _side(obstacles: NDArray[np.bool_], here: Point, place: Point, reach: float) -> NDArray[np.bool_]:
     """What can be reached from this place within `reach` of the robot's cell; diagonally only past what is open."""
-    rows, columns = np.ogrid[: obstacles.shape[0], : obstacles.shape[1]]
-    near = np.maximum(np.abs(columns - math.floor(here[0])), np.abs(rows - math.floor(here[1]))) <= reach
-    is_open, side = near & ~obstacles, np.zeros_like(obstacles)
-    side[math.floor(place[1]), math.floor(place[0])] = True
-    while True:
-        grown = side.copy()
-        grown[1:] |= side[:-1]
-        grown[:-1] |= side[1:]
-        grown[:, 1:] |= side[:, :-1]
-        grown[:, :-1] |= side[:, 1:]
-        grown &= is_open | side
-        if (grown == side).all():
-            return side
-        side = grown
+    return _connected(~obstacles & (_steps(obstacles.shape, here) <= reach), _steps(obstacles.shape, place) == 0)
+
+
+def _connected(within: NDArray[np.bool_], seeds: NDArray[np.bool_], *, diagonally: bool = False) -> NDArray[np.bool_]:
+    """All of `within` that is connected with one of the seeds. Whole rows and columns are gone along at once: the work
+    goes with the turns on the way, not with its length."""
+    closed = np.pad(~within, 1, constant_values=True)
+    runs = np.cumsum(closed).reshape(closed.shape), np.cumsum(closed.T).reshape(closed.T.shape).T
+    found, count = np.pad(seeds & within, 1), -1
+    while count < int(found.sum()):
+        count = int(found.sum())
+        for run in runs:
+            is_met = np.zeros(closed.size + 1, np.bool_)
+            is_met[run[found]] = True
+            found = is_met[run] & ~closed
+        if diagonally:
+            found[1:-1, 1:-1] |= (found[:-2, :-2] | found[:-2, 2:] | found[2:, :-2] | found[2:, 2:]) & within
+    return found[1:-1, 1:-1]
 
 
 def _are_in(side: NDArray[np.bool_], places: NDArray[np.float64]) -> NDArray[np.bool_]:
     columns, rows = np.floor(places).astype(np.intp).T
     within: NDArray[np.bool_] = side[rows, columns]
     return within
+
+
+def _steps(shape: tuple[int, ...], here: Point) -> NDArray[np.intp]:
+    """From the robot's cell to each cell, diagonal ones, too."""
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    steps: NDArray[np.intp] = np.maximum(np.abs(columns - math.floor(here[0])), np.abs(rows - math.floor(here[1])))
+    return steps
 
 
 def _distances(shape: tuple[int, ...], here: Point) -> NDArray[np.float64]:

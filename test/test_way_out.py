@@ -97,6 +97,26 @@ def test_out_of_what_is_small_a_robot_goes_the_nearest_way(size):
         assert math.dist(cell, (x, y)) == np.hypot(*(free - (x, y)).T).min()
 
 
+@pytest.mark.parametrize('drawn', ['#####', '.#.#\n####', '#####\n#.#.#\n####.', '####\n#..#\n#..#\n####'])
+def test_wherever_the_robot_is_in_what_is_small_it_gets_out(drawn):
+    """What a scanner has seen of a leg, or of itself: a line, an arc, a ring with nothing free in it."""
+    small = np.array([[c == '#' for c in line] for line in drawn.split()])
+    obstacles, rng = np.zeros((SIDE, SIDE), bool), np.random.default_rng(5)
+    obstacles[20 : 20 + small.shape[0], 20 : 20 + small.shape[1]] = small
+    update = shown(costmap(obstacles, margin=1))
+    for x, y in np.argwhere(obstacles.T).tolist():
+        for dx, dy in rng.random((20, 2)):
+            assert exit_cell(update, (x + dx, y + dy), TOLERANCE) is not None
+
+
+def test_what_goes_on_beyond_a_few_cells_is_not_small():
+    obstacles = np.zeros((SIDE, SIDE), bool)
+    obstacles[20, 16:25] = True
+    assert exit_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is not None
+    obstacles[20, 15:26] = True
+    assert exit_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is None
+
+
 def test_a_second_obstacle_is_not_crossed():
     """The robot is in a speck between two walls, where all else is margin; free cells are beyond the walls."""
     obstacles = wall(17, 17) | wall(23, 23)
