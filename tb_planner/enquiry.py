@@ -233,7 +233,8 @@ class Enquiry:
             start: Cell | None = as_cell(self._legs[-1].cells[-1])
         else:
             start = way_out(on, question.start, self._settings.start_tolerance_m)
-        assert start is not None, 'a start that is blocked has been refused'
+        if start is None:  # obstacles may be newer than they were a moment ago; the next step refuses it
+            return False
         goal = cell_of(on.geometry, question.goals[len(self._legs)])
         leg = self._leg_search.step(on, (start, goal), self._settings, self._tolerance_m, search)
         if leg is not None:

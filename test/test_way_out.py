@@ -1,6 +1,7 @@
 """The way out of a blocked cell: on the robot's own side of obstacles, or none."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -263,6 +264,19 @@ def test_a_request_from_within_a_wall_is_answered_if_its_side_can_be_told(last, 
     answer = enquiry.step(lambda planner: planner.search(10_000))
     assert answer.status == status
     assert answer.path is None or (answer.path.points_m[:, 0] >= x).all()
+
+
+def test_an_obstacle_that_appears_within_a_step_is_told_in_the_next_one():
+    """The map's thread does not wait for the one that searches."""
+    cells = costmap(wall(20, 20))
+    update, looks = shown(cells), iter([cells, np.full_like(cells, 100)])
+    newer = replace(update, obstacles=lambda box: next(looks)[box.slices] == 100)
+    enquiry = Enquiry(SETTINGS, 0.0)
+    enquiry.take_in(newer)
+    enquiry.ask(Pose2(18.5, 20.5), [Pose2(5.5, 20.5)], start_is_robot=True)
+    assert enquiry.step(lambda planner: planner.search(10_000)).status == S.SEARCHING
+    looks = iter([np.full_like(cells, 100)])
+    assert enquiry.step(lambda planner: planner.search(10_000)).status == S.START_OCCUPIED
 
 
 def test_a_start_that_is_blocked_while_the_search_runs_is_left_on_its_own_side_of_the_wall():
