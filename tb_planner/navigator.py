@@ -51,7 +51,7 @@ class NavigationStatus(str, enum.Enum):
     GOAL_OUTSIDE_MAP = 'GOAL_OUTSIDE_MAP'
     """Otherwise as NO_PATH: the map may grow."""
     START_BLOCKED = 'START_BLOCKED'
-    """The robot is in a blocked cell, and none within the tolerance is free. The robot stays."""
+    """The robot is in a blocked cell, and no free one within the tolerance is a way out. The robot stays."""
     START_OUTSIDE_MAP = 'START_OUTSIDE_MAP'
     CANCELED = 'CANCELED'
     """The last goal was given up on request."""
@@ -327,22 +327,19 @@ class Navigator:
         """The robot towards its goal."""
         geometry, target = on.geometry, self._target
         size = f'{geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
-        cell = cell_of(geometry, pose)
+        free = self._free_cell(on, pose)
         if not geometry.contains(cell_of(geometry, goal)):
             return NavigationStatus.GOAL_OUTSIDE_MAP, pose, f'goal {goal} is outside the map of {size}'
         if target is None:
             message = f'goal {goal} is blocked, and so is all within {self._settings.goal_tolerance_m:g} m'
             return NavigationStatus.GOAL_BLOCKED, pose, message
-        if not geometry.contains(cell):
+        if not geometry.contains(cell_of(geometry, pose)):
             return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
-        position = geometry.to_grid(pose.x_m, pose.y_m)
-        free = way_out(on, pose, self._settings.start_tolerance_m, self._was_free)
-        self._was_free = pose if free == cell else self._was_free
         if free is None:
             near = f'all within {self._settings.start_tolerance_m:g} m on this side of obstacles'
             message = f'the robot at {pose} is blocked, and so is {near}'
             return NavigationStatus.START_BLOCKED, pose, message
-        end = end_of(geometry, goal, target)
+        position, end = geometry.to_grid(pose.x_m, pose.y_m), end_of(geometry, goal, target)
         if self._has_arrived(on, goal, pose, target):
             self._finish(NavigationStatus.ARRIVED)
             return NavigationStatus.ARRIVED, end, f'at the goal {goal}'
@@ -357,6 +354,17 @@ class Navigator:
             return NavigationStatus.WAITING, pose, 'nothing of the route is in sight'
         message = f'{math.dist((pose.x_m, pose.y_m), (goal.x_m, goal.y_m)):.2f} m from the goal {goal}'
         return NavigationStatus.NAVIGATING, end if aim.at_end else _waypoint(geometry, aim), message
+
+    def _free_cell(self, on: MapUpdate, pose: Pose2) -> Cell | None:
+        """The robot's own, or its way out of a blocked one. In every tick, whatever becomes of it: where the robot was
+        free before tells on which side of an obstacle it is."""
+        cell = cell_of(on.geometry, pose)
+        if not on.geometry.contains(cell):
+            self._was_free = None
+            return None
+        free = way_out(on, pose, self._settings.start_tolerance_m, self._was_free)
+        self._was_free = pose if free == cell else self._was_free
+        return free
 
     def _has_arrived(self, on: MapUpdate, goal: Pose2, pose: Pose2, target: Cell) -> bool:
         """Within the tolerance of the goal; of a cell that stands in for it half of that has to do, since it is up to

@@ -256,6 +256,22 @@ def test_where_the_robot_was_before_its_last_goal_or_its_pose_was_lost_tells_not
         assert navigator.tick(None, Pose2(20.5, 20.5)).status == NavigationStatus.START_BLOCKED
 
 
+def test_where_the_robot_is_counts_also_while_its_goal_is_blocked():
+    """Somebody drives it to the other side of the wall meanwhile."""
+    cells = costmap(wall(20, 20))
+    live_map, navigator = live(cells), Navigator(SETTINGS)
+    navigator.new_goal(Pose2(35.5, 20.5))
+    navigator.tick(live_map.latest(), Pose2(16.5, 20.5))
+    blocked = cells.copy()
+    blocked[:, 30:] = 100
+    live_map.full(blocked, GEOMETRY)
+    assert navigator.tick(live_map.latest(), Pose2(24.5, 20.5)).status == NavigationStatus.GOAL_BLOCKED
+    live_map.full(cells, GEOMETRY)
+    tick = navigator.tick(live_map.latest(), Pose2(20.5, 20.5))
+    assert tick.status == NavigationStatus.NAVIGATING
+    assert tick.waypoint.x_m > 20.5
+
+
 @pytest.mark.parametrize(('last', 'x', 'status'), [(20, 20.4, S.START_OCCUPIED), (22, 22.4, S.FOUND)])
 def test_a_request_from_within_a_wall_is_answered_if_its_side_can_be_told(last, x, status):
     enquiry = Enquiry(SETTINGS, 0.0)
