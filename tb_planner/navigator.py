@@ -336,8 +336,7 @@ class Navigator:
         if not geometry.contains(cell_of(geometry, pose)):
             return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
         if free is None:
-            near = f'all within {self._settings.start_tolerance_m:g} m on this side of obstacles'
-            message = f'the robot at {pose} is blocked, and so is {near}'
+            message = f'the robot at {pose} is blocked, and {no_way_out(self._settings.start_tolerance_m)}'
             return NavigationStatus.START_BLOCKED, pose, message
         position, end = geometry.to_grid(pose.x_m, pose.y_m), end_of(geometry, goal, target)
         if self._has_arrived(on, goal, pose, target):
@@ -464,6 +463,11 @@ def way_out(on: MapUpdate, pose: Pose2, tolerance_m: float, came_from: Pose2 | N
     position = on.geometry.to_grid(pose.x_m, pose.y_m)
     before = None if came_from is None else on.geometry.to_grid(came_from.x_m, came_from.y_m)
     return exit_cell(on, position, whole_cells(tolerance_m, on.geometry), before)
+
+
+def no_way_out(tolerance_m: float) -> str:
+    """All may be blocked there, or it cannot be told on which side of an obstacle the robot is."""
+    return f'nothing free within {tolerance_m:g} m is surely on its side of obstacles'
 
 
 def cell_of(geometry: Geometry, pose: Pose2) -> Cell:

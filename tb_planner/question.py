@@ -14,7 +14,7 @@ from tb_planner.geometry import Geometry
 from tb_planner.grid import Cell
 from tb_planner.held_route import HeldRoute
 from tb_planner.live_map import MapUpdate
-from tb_planner.navigator import Pose2, cell_of, end_of, way_out, whole_cells
+from tb_planner.navigator import Pose2, cell_of, end_of, no_way_out, way_out, whole_cells
 from tb_planner.standing_route import StandingRoute
 
 SAME_M = 1e-3
@@ -93,8 +93,8 @@ def refusal(on: MapUpdate, question: Question, start_tolerance_m: float, toleran
         if not geometry.contains(cell_of(geometry, goal)):
             return Answer(EnquiryStatus.GOAL_OUTSIDE_MAP, f'goal {goal} is outside {size}')
     if way_out(on, question.start, start_tolerance_m) is None:
-        near = f'all within {start_tolerance_m:g} m on this side of obstacles'
-        return Answer(EnquiryStatus.START_OCCUPIED, f'start {question.start} is blocked, and so is {near}')
+        text = f'start {question.start} is blocked, and {no_way_out(start_tolerance_m)}'
+        return Answer(EnquiryStatus.START_OCCUPIED, text)
     tolerance = whole_cells(tolerance_m, geometry)
     for goal in goals:
         if on.grid.nearest_free(cell_of(geometry, goal), tolerance) is None:

@@ -169,6 +169,7 @@ def test_what_cannot_be_is_told_in_nav2s_order():
     assert desk.ask(inside, (1.5, 0.5), outside).status == S.GOAL_OUTSIDE_MAP
     assert 'outside the map of 20 x 20 cells of 0.1 m' in desk.ask(inside, outside).message
     assert 'blocked, and so is all within 0.3 m' in desk.ask(inside, goal_occupied).message
+    assert 'blocked, and nothing free within 0.3 m' in desk.ask(occupied, goal_occupied).message
     assert desk.ask(inside, (1.5, 0.5)).status == S.FOUND
 
 

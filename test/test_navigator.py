@@ -214,9 +214,8 @@ def test_a_robot_deep_in_blocked_cells_stays_until_it_is_near_a_free_one():
     trip = Trip(values, (0.35, 0.55), (2.55, 0.55))
     tick = trip.tick()
     assert tick.status == S.START_BLOCKED
-    assert (
-        tick.message == 'the robot at (0.35, 0.55) m is blocked, and so is all within 0.3 m on this side of obstacles'
-    )
+    sure = 'nothing free within 0.3 m is surely on its side of obstacles'
+    assert tick.message == f'the robot at (0.35, 0.55) m is blocked, and {sure}'
     assert own_position(trip)
     trip.place = 0.75, 0.55
     tick = trip.tick()
