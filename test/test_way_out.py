@@ -53,6 +53,16 @@ def test_nobody_knows_on_which_side_of_a_thin_wall_a_robot_in_it_is(x):
     assert exit_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE) is None
 
 
+def test_nor_where_most_of_what_is_free_near_by_is_on_one_side():
+    """Cells are small here: there are thousands within the tolerance."""
+    cells = np.zeros((200, 200), np.int8)
+    cells[:, 96:140] = 99
+    cells[:, 100] = 100
+    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
+    live_map.full(cells, Geometry(200, 200, 0.01))
+    assert exit_cell(live_map.latest(), (100.5, 100.5), 50) is None
+
+
 @pytest.mark.parametrize(('x', 'column'), [(20.1, 17), (20.9, 17), (21.5, None), (22.1, 25), (22.9, 25)])
 def test_out_of_a_thick_wall_a_robot_goes_to_the_side_that_is_nearer(x, column):
     cell = exit_cell(shown(costmap(wall(20, 22))), (x, 20.5), TOLERANCE)
