@@ -196,8 +196,8 @@ class Controller:
         """By its id: the server may not have answered yet."""
         sent.cancels += 1
         sent.canceled_s = now_s
-        answer = ClientGoalHandle(self._client, sent.id, None).cancel_goal_async()
-        answer.add_done_callback(lambda future: self._cancel_answered(sent, future))
+        answer, was_accepted = ClientGoalHandle(self._client, sent.id, None).cancel_goal_async(), sent.accepted
+        answer.add_done_callback(lambda future: self._cancel_answered(sent, future, was_accepted))
 
     # -------------------------------------------------------------------------------------------------- answers
     def _hear_answers(self) -> None:
@@ -220,10 +220,11 @@ class Controller:
     def _hear(self, sent: _Sent) -> None:
         sent.feedback_s = self._clock()
 
-    def _cancel_answered(self, sent: _Sent, future: Future) -> None:
+    def _cancel_answered(self, sent: _Sent, future: Future, was_accepted: bool) -> None:
+        """was_accepted: before it was to be canceled; else the server may not have known it yet."""
         code = future.result().return_code
-        sent.stops = code in _CANCELED_OR_DONE
-        if sent is not self._leaving or not sent.accepted:
+        sent.stops = sent.stops or code in _CANCELED_OR_DONE
+        if sent is not self._leaving or not was_accepted:
             return
         if code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID:  # a server that was started since follows nothing of ours
             self._leaving = None

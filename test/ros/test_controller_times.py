@@ -5,15 +5,18 @@ import time
 
 import pytest
 import rclpy
+from action_msgs.srv import CancelGoal
 from controller_server import ControllerServer
 from processes import LIMIT_S
 from rclpy.lifecycle import LifecycleNode
+from rclpy.task import Future
 from surroundings import open_terrain, pose_stamped
 
 from tb_planner.geometry import Geometry
 from tb_planner.grid import Grid
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2
+from tb_planner.ros import controller
 from tb_planner.ros.controller import ANSWER_S, LONGEST_RETRY_S, RETRY_S, SILENCE_S, Controller
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.problems import Problems
@@ -133,3 +136,28 @@ def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled_too(pla
     assert server.ends == ['canceled']
     assert not server.is_following
     assert planner.controller.paths_sent == 1
+
+
+def test_a_server_that_did_not_know_a_path_before_it_took_it_is_still_to_leave_it(planner, server, monkeypatch):
+    """The cancel was there before the path, and its answer comes after the path's."""
+    asked = []
+
+    class Handle:
+        def __init__(self, *_):
+            asked.append(Future())
+
+        def cancel_goal_async(self):
+            return asked[-1]
+
+    monkeypatch.setattr(controller, 'ClientGoalHandle', Handle)
+    server.answers_after_s = 0.3
+    planner.tick_until(lambda: planner.controller.paths_sent, 'the path is sent')
+    planner.navigator.cancel()
+    planner.tick_until(lambda: len(asked) == 2, 'it is canceled, and once more when it is accepted')
+    planner.navigator.new_goal(Pose2(8.0, 2.0))
+    unknown = CancelGoal.Response(return_code=CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
+    asked[0].set_result(unknown)
+    planner.tick_on()
+    assert planner.controller.paths_sent == 1
+    asked[1].set_result(unknown)
+    planner.tick_until(lambda: planner.controller.paths_sent == 2, 'the path to the new goal is sent')
