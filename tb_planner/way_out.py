@@ -126,11 +126,20 @@ def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np
 
 
 def _is_small(obstacles: NDArray[np.bool_], here: Point) -> bool:
-    """Whether what the robot is in, with all that touches it, ends near by on all sides."""
+    """Whether what the robot is in, with all that is near it, ends near by on all sides. A wall may have been seen with
+    gaps of a cell or two."""
     steps = _steps(obstacles.shape, here)
-    whole = _connected(obstacles & (steps <= SMALL + 1), steps == 0, diagonally=True)
+    whole = _connected(_widened(_widened(obstacles).T).T, steps == 0) & obstacles
     ends_in_view = not (whole[[0, -1]].any() or whole[:, [0, -1]].any())
     return ends_in_view and not whole[steps > SMALL].any()
+
+
+def _widened(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """By a row above and below."""
+    wider = mask.copy()
+    wider[1:] |= mask[:-1]
+    wider[:-1] |= mask[1:]
+    return wider
 
 
 def _side(obstacles: NDArray[np.bool_], here: Point, place: Point, reach: float) -> NDArray[np.bool_]:
@@ -138,9 +147,9 @@ def _side(obstacles: NDArray[np.bool_], here: Point, place: Point, reach: float)
     return _connected(~obstacles & (_steps(obstacles.shape, here) <= reach), _steps(obstacles.shape, place) == 0)
 
 
-def _connected(within: NDArray[np.bool_], seeds: NDArray[np.bool_], *, diagonally: bool = False) -> NDArray[np.bool_]:
-    """All of `within` that is connected with one of the seeds. Whole rows and columns are gone along at once: the work
-    goes with the turns on the way, not with its length."""
+def _connected(within: NDArray[np.bool_], seeds: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """All of `within` that is connected with one of the seeds, not diagonally. Whole rows and columns are gone along at
+    once: the work goes with the turns on the way, not with its length."""
     closed = np.pad(~within, 1, constant_values=True)
     runs = np.cumsum(closed).reshape(closed.shape), np.cumsum(closed.T).reshape(closed.T.shape).T
     found, count = np.pad(seeds & within, 1), -1
@@ -150,8 +159,6 @@ def _connected(within: NDArray[np.bool_], seeds: NDArray[np.bool_], *, diagonall
             is_met = np.zeros(closed.size + 1, np.bool_)
             is_met[run[found]] = True
             found = is_met[run] & ~closed
-        if diagonally:
-            found[1:-1, 1:-1] |= (found[:-2, :-2] | found[:-2, 2:] | found[2:, :-2] | found[2:, 2:]) & within
     return found[1:-1, 1:-1]
 
 

@@ -120,6 +120,13 @@ def test_wherever_the_robot_is_in_what_is_small_it_gets_out(drawn):
             assert exit_cell(update, (x + dx, y + dy), TOLERANCE) is not None
 
 
+@pytest.mark.parametrize('gap', [1, 2])
+def test_a_wall_that_was_seen_with_gaps_is_not_small(gap):
+    obstacles = wall(20, 20)
+    obstacles[17 - gap : 17] = obstacles[24 : 24 + gap] = False
+    assert exit_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is None
+
+
 def test_what_goes_on_beyond_a_few_cells_is_not_small():
     obstacles = np.zeros((SIDE, SIDE), bool)
     obstacles[20, 16:25] = True
