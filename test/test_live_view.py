@@ -9,7 +9,8 @@ import socket
 import struct
 import subprocess
 import sys
-from contextlib import closing
+import threading
+from contextlib import closing, suppress
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from browser import Browser, chromium_or_skip
 from trip import Trip, free_room
 
 from tb_planner.recording import About, Recorder, read_record
-from tb_planner.view.server import MOST_PAGES, LiveServer, Tail
+from tb_planner.view.server import MOST_CALLERS, MOST_PAGES, LiveServer, Tail, _Handler
 
 FOLLOWS = 'window.tbPlanner && tbPlanner.record.ticks === {0} && tbPlanner.replay.tick === {0} - 1'
 
@@ -295,6 +296,22 @@ def test_there_are_so_many_places_and_they_come_free(server):
     assert status == 101
     for _, _, connection in connections:
         connection.close()
+
+
+def test_callers_who_say_nothing_take_so_many_threads_and_no_more(server, monkeypatch):
+    monkeypatch.setattr(_Handler, 'timeout', 60.0)  # none of them has to go by itself
+    before = threading.active_count()
+    silent = [socket.create_connection(('127.0.0.1', server.port), 10) for _ in range(MOST_CALLERS + 20)]
+    for connection in silent[MOST_CALLERS:]:
+        assert is_hung_up(connection)
+    assert threading.active_count() <= before + MOST_CALLERS
+    for connection in silent:
+        connection.close()
+    for _ in range(100):
+        with suppress(OSError, http.client.HTTPException):
+            if ask(server)[0] == 200:
+                return
+    pytest.fail('nobody is served any more')
 
 
 def test_a_record_that_is_begun_anew_is_noticed_also_if_it_is_longer_by_then(drive, tmp_path):

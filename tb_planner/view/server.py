@@ -32,6 +32,8 @@ HOST = '127.0.0.1'
 POLL_S = 0.05
 MOST_PAGES = 8
 """That are served at once."""
+MOST_CALLERS = 64
+"""That are heard at once, whatever they want; one more is hung up on. Each takes a thread."""
 LONGEST_MESSAGE = 2**16
 """From a page, in bytes."""
 PATIENCE_S = 10.0
@@ -176,11 +178,13 @@ class _Server(ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
     block_on_close = False
+    request_queue_size = MOST_CALLERS
     timeout = POLL_S
 
     def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         self.address_family, address = found[0][0], str(found[0][4][0])
+        self._lines = threading.Semaphore(MOST_CALLERS)
         super().__init__((address, port), handler)
 
     def server_bind(self) -> None:
@@ -188,6 +192,18 @@ class _Server(ThreadingTCPServer):
         if self.address_family == socket.AF_INET6:
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._lines.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._lines.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A page that has gone, even in the middle of a request, is nothing to tell of."""
