@@ -386,7 +386,7 @@ def test_a_record_can_be_read_while_and_after_it_is_torn(tmp_path):
 def test_what_is_not_a_record_is_refused(tmp_path):
     path = tmp_path / 'no.tbrun'
     for data, why in (
-        (b'', 'begins with'),
+        (b'', 'it is empty'),
         (b'PK\3\4 something', 'begins with'),
         (MAGIC[:-1] + b'\x02', 'version'),
         (MAGIC, 'no beginning'),

@@ -155,7 +155,7 @@ def test_the_command_writes_beside_the_record_where_nothing_is_said(tmp_path):
 def test_the_command_refuses_what_it_cannot_show(tmp_path):
     for name, data, why in (
         ('none', None, 'No such file'),
-        ('empty', b'', 'begins with'),
+        ('empty', b'', 'it is empty'),
         ('picture', b'\x89PNG\r\n', 'begins with'),
         ('no_ticks', MAGIC, 'no beginning'),
     ):
@@ -170,10 +170,18 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path):
         done = run_view(path, '--live')
         assert done.returncode == 2
         assert why in done.stderr
-    (tmp_path / 'run.html').write_bytes(MAGIC)
-    done = run_view(tmp_path / 'run.html')
-    assert done.returncode == 2
-    assert (tmp_path / 'run.html').read_bytes() == MAGIC
+
+
+def test_the_page_never_takes_the_place_of_the_record(tmp_path):
+    record, link = tmp_path / 'run.html', tmp_path / 'link'
+    make_record(record, 'static', 300)
+    data = record.read_bytes()
+    link.symlink_to(record)
+    for arguments in ((record,), (record, '-o', link), (link, '-o', record)):
+        done = run_view(*arguments)
+        assert done.returncode == 2
+        assert 'is the record itself' in done.stderr
+        assert record.read_bytes() == data
 
 
 def test_a_browser_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeypatch):

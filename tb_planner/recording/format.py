@@ -177,6 +177,8 @@ def _column(kind: str, data: bytes) -> NDArray[Any]:
 
 def chunks(data: bytes) -> Iterator[Chunk]:
     """Of a file. A last chunk that is torn, as a crash may leave it, is passed over."""
+    if not data:
+        raise BadRecord('it is empty: nothing has been recorded')
     if not data.startswith(MAGIC[:-1]):
         raise BadRecord(f'it begins with {data[: len(MAGIC)]!r}; the record of a run begins with {MAGIC!r}')
     if data[len(MAGIC) - 1 : len(MAGIC)] != MAGIC[-1:]:

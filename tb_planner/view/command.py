@@ -43,7 +43,7 @@ def view(options: argparse.Namespace) -> int:
     if options.live:
         return serve(options)
     output: Path = options.output or options.run.with_suffix('.html')
-    if output == options.run:
+    if output.resolve() == options.run.resolve():
         raise ValueError(f'{output} is the record itself; give the page another name with -o')
     try:
         record = read_record(options.run)
