@@ -56,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, picture.PictureError) as error:
         print(f'tb_planner: {error}', file=sys.stderr)
         return BAD_INPUT
+    except OSError as error:  # of a file that was given
+        where = '' if error.filename is None else f'{error.filename}: '
+        print(f'tb_planner: {where}{error.strerror or error}', file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print('tb_planner: interrupted', file=sys.stderr)
         return INTERRUPTED

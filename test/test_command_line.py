@@ -243,6 +243,14 @@ def test_a_process_with_bad_input_ends_as_quietly(room, line):
     assert result.stderr.count('\n') == 1
 
 
+@pytest.mark.parametrize('command', ['solve --start 0 0 --goal 1 1', 'view', 'view --live', 'tune', 'replay'])
+def test_a_file_that_the_system_refuses_is_told_in_one_line(capsys, command):
+    name, *options = command.split()
+    assert main([name, 'x' * 300, *options]) == 2
+    *_, line = capsys.readouterr().err.splitlines()
+    assert line.startswith('tb_planner: xxx')
+
+
 def test_a_picture_without_matplotlib_is_refused_before_the_run(room, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'matplotlib.figure', None)
     assert main(['solve', str(room), '--start', '0', '0', '--goal', '8', '6', '--png', str(room.parent / 'a.png')]) == 2

@@ -268,7 +268,7 @@ def _reader_class() -> Any:
     try:
         from rosbags.rosbag2 import Reader
     except ImportError as error:
-        raise BagError("bags need the Python package rosbags: pip install 'tb_planner[bags]'") from error
+        raise BagError('bags need the Python package rosbags: pip install rosbags') from error
     return Reader
 
 
