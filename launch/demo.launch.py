@@ -87,7 +87,8 @@ def check(context):
     """Refuses what the simulator cannot be given before the planner is started: launch would leave that running."""
     given_parameters(context, SimulatorParameters, leave_out=THE_PLANNERS)
     is_true(context, 'rviz')
-    is_true(context, 'view')
+    if is_true(context, 'view'):
+        view_port(context)
     file = context.launch_configurations['simulator_params_file']
     if not Path(file).is_file():  # launch would warn and go on with defaults
         raise FileNotFoundError(f'simulator_params_file {file} is not there')
@@ -127,12 +128,29 @@ def uses_sim_time(context):
 
 
 def record(context):
-    """What is to be seen in a browser has to be recorded, if only until the launch ends."""
+    """What is to be seen in a browser has to be recorded, if only until the launch ends; no older run is shown."""
     given = context.launch_configurations
-    if is_true(context, 'view') and not given['record']:
-        folder = tempfile.mkdtemp(prefix='tb_planner_')
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the nodes write to it until they have ended
-        given['record'] = str(Path(folder) / 'demo.tbrun')
+    if not is_true(context, 'view'):
+        return []
+    told = []
+    if given['record']:
+        file = Path(given['record']).expanduser()
+        try:
+            file.write_bytes(b'')
+            return []
+        except OSError as error:
+            told.append(LogInfo(msg=f'the record of this run is not kept: {file}: {error.strerror}'))
+    folder = tempfile.mkdtemp(prefix='tb_planner_')
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the nodes write to it until they have ended
+    given['record'] = str(Path(folder) / 'demo.tbrun')
+    return told
+
+
+def view_port(context):
+    text = context.launch_configurations['view_port']
+    if not text.isdecimal() or int(text) > 65535:
+        raise ValueError(f'view_port is {text!r}; it is 0 to 65535')
+    return int(text)
 
 
 def view(context):
@@ -143,7 +161,7 @@ def view(context):
         package='tb_planner',
         executable='view_node',
         name='view',
-        parameters=[{'record': given['record'], 'port': int(given['view_port'])}],
+        parameters=[{'record': given['record'], 'port': view_port(context)}],
         output='screen',
         emulate_tty=True,
     )

@@ -301,6 +301,39 @@ def test_the_demo_is_shown_in_a_browser_and_leaves_nothing_behind(launch, nodes,
 
 @pytest.mark.slow
 @needs_launch
+@pytest.mark.parametrize('can_be_written', [True, False])
+def test_no_older_run_is_shown_in_place_of_this_one(launch, nodes, peer, tmp_path, can_be_written):
+    """The planner does not come up, so that nothing but launch can have taken the older one away."""
+    record = tmp_path / 'run.tbrun'
+    if can_be_written:
+        record.write_bytes(b'an older run')
+    else:
+        record.mkdir()
+        nodes.environment['TMPDIR'] = str(tmp_path)
+    arguments = ['rviz:=false', 'world:=static', 'autostart:=false', 'view:=true', 'view_port:=0', f'record:={record}']
+    process = launch('demo.launch.py', *arguments)
+    (shown,) = values(peer, 'view', 'record')
+    assert values(peer, 'tb_planner', 'record') == [shown]
+    if can_be_written:
+        assert shown == str(record)
+        assert record.read_bytes() == b''
+    else:
+        assert Path(shown).parent.name.startswith('tb_planner_')
+        assert f'the record of this run is not kept: {record}: Is a directory' in process.said
+
+
+@needs_launch
+@pytest.mark.parametrize('port', ['eighty', '-1', '65536'])
+def test_a_port_that_there_is_not_is_refused_before_anything_starts(launch, prefix, port):
+    process = launch('demo.launch.py', 'rviz:=false', 'view:=true', f'view_port:={port}')
+    assert process.wait(STARTS_S)
+    assert process.exit_code == 1
+    assert f"view_port is '{port}'; it is 0 to 65535" in process.said
+    assert running(prefix) == []
+
+
+@pytest.mark.slow
+@needs_launch
 def test_on_another_map_the_demo_draws_start_and_goal(launch, peer, tmp_path):
     rows = ['.' * 60] * 60
     (tmp_path / 'arena.map').write_text('\n'.join(['type octile', 'height 60', 'width 60', 'map', *rows]) + '\n')
