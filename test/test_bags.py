@@ -256,6 +256,11 @@ class TestTopics:
         message = refusal(path, Topics(map='/chatter'))
         assert '/chatter is of type std_msgs/msg/String; a map is nav_msgs/msg/OccupancyGrid' in message
 
+    def test_are_not_pose_and_goal_at_once(self, tmp_path):
+        message = refusal(files.write(tmp_path / 'bag', still()), Topics(pose='/goal_pose'))
+        assert '/goal_pose is said to be both pose and goal' in message
+        assert '--pose-topic' in message
+
     def test_that_are_not_there_are_told_with_those_that_are(self, tmp_path):
         message = refusal(files.write(tmp_path / 'bag', still()), Topics(goal='/nowhere'))
         assert 'no topic /nowhere' in message

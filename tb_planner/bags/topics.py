@@ -64,6 +64,8 @@ def choose(path: object, topics: Mapping[str, Topic], asked: Topics) -> Chosen:
     map_ = search.asked_for('map', asked.map) or search.map()
     goal = search.asked_for('goal', asked.goal) or search.goal()
     pose = search.asked_for('pose', asked.pose) or search.pose(goal)
+    if pose == goal:
+        raise BagError(f'{path}: {pose.name} is said to be both pose and goal; --pose-topic and --goal-topic name two')
     updates = search.asked_for('updates', asked.updates) or search.updates(map_)
     return Chosen(map_, updates, pose, goal)
 
