@@ -490,6 +490,16 @@ def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):
     assert 'No space left' in recorder.error
 
 
+def test_a_clock_that_is_set_stands_still_meanwhile(tmp_path):
+    """As a simulated one may be, on by decades or back."""
+    path = tmp_path / 'run.tbrun'
+    writes = RecordWriter(path, About())
+    for time_s in (0.0, 0.5, 1.7e9, 1.7e9 + 0.5, 3.0, 3.5):
+        writes.put(Frame(time_s, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0), 500)
+    writes.close()
+    assert read_record(path).columns['time_us'].tolist() == [0, 500_000, 0, 500_000, 0, 500_000]
+
+
 def test_frames_that_nobody_writes_are_dropped_and_all_is_told_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, 'MOST_WAITING', 40_000)
     path = tmp_path / 'trip.tbrun'

@@ -31,6 +31,8 @@ TILE = 64
 """Where one of so many by so many cells changes, all are looked at: an obstacle in another's margin changes no cost."""
 IN_VIEW = 256
 """Cells around the robot in which, once a chunk, it is looked for what has become known and has changed no cost."""
+LONGEST_S = 600.0
+"""Between two ticks; who plays the record would have to wait for so long."""
 
 
 class Encoder:
@@ -87,9 +89,9 @@ class Encoder:
         return pack({'kind': 'ticks', 'first': first, 'count': len(frames), 'events': events}, columns)
 
     def _since(self, time_s: float) -> int:
-        """Microseconds; a clock that jumps back stands still."""
+        """Microseconds; a clock that is set, on or back, stands still."""
         before, self._time_s = self._time_s, time_s
-        return 0 if before is None else _micro(time_s - before)
+        return 0 if before is None or time_s - before > LONGEST_S else _micro(time_s - before)
 
     def _rare(self, frame: Frame, events: list[dict[str, Any]]) -> None:
         if frame.status != self._status:
