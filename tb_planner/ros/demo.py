@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 import socket
 import sys
@@ -125,6 +126,8 @@ def check_environment(options: argparse.Namespace) -> None:
     picture.check_matplotlib()
     if not options.png.resolve().parent.is_dir():
         raise CannotRun(f'there is no folder for the picture {options.png}')
+    if options.png.is_dir() or not os.access(options.png if options.png.exists() else options.png.parent, os.W_OK):
+        raise CannotRun(f'the picture {options.png} cannot be written: that is a folder, or not yours to write to')
     if options.png.suffix in (RECORD, REPLAY):
         raise CannotRun(f'{options.png} is no name for a picture: {RECORD} is the record, {REPLAY} the replay')
     if not find_spec('rclpy'):
