@@ -1,5 +1,6 @@
 """Bags, read without ROS: a replay is what the live run was, and what is wrong with a bag is said."""
 
+import itertools
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field
@@ -336,6 +337,14 @@ class TestBadBags:
             assert main(['replay', str(folder), '-o', str(output)]) == 2
             assert told in capsys.readouterr().err
         assert file.read_bytes() == data
+
+    def test_whose_clock_was_set_are_not_ticked_through_for_years(self, tmp_path):
+        """As one without a battery: the first messages are of 1970."""
+        messages = [*still(), (1.7e9, '/pose', pose_stamped(1.7e9, START))]
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            some = itertools.islice(ticks(bag, PARAMETERS), 1000)
+            with pytest.raises(BagError, match=r'1,700,000,000 s after the first one.*are its clocks right'):
+                list(some)
 
     def test_end_the_command_with_a_line(self, tmp_path, capsys):
         assert main(['replay', str(tmp_path / 'nothing')]) == 2
