@@ -391,6 +391,26 @@ def test_the_page_follows_the_run(browser, server, drive, tmp_path):
     page.close()
 
 
+def test_a_live_page_can_be_paused_and_played_and_goes_live_again_from_where_it_plays(browser, server, drive):
+    drive.go(20)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(FOLLOWS.format(20))
+    label = 'document.getElementById("play").getAttribute("aria-label")'
+    assert page.run(label) == 'Pause'
+    page.press(' ')
+    assert page.run(f'[tbPlanner.isLive, tbPlanner.isPlaying, tbPlanner.target, {label}]') == [False, False, 19, 'Play']
+    drive.go(200)
+    page.wait_for('tbPlanner.record.ticks === 220')
+    page.press(' ')
+    page.wait_for('tbPlanner.isPlaying && tbPlanner.target > 19')
+    page.run('document.getElementById("live").click()')
+    page.wait_for(FOLLOWS.format(220))
+    drive.go(10)
+    page.wait_for(FOLLOWS.format(230))
+    assert page.run('[tbPlanner.isLive, tbPlanner.isPlaying]') == [True, False]
+    page.close()
+
+
 def test_a_page_that_comes_late_sees_all(browser, server, drive):
     drive.go(30)
     page = browser.open(server.url, offline=False)

@@ -148,14 +148,21 @@ class Page {
     this.showPlaying();
   }
 
+  // A live page goes on by itself: it plays.
+  get goesOn() {
+    return this.isPlaying || this.isLive;
+  }
+
   toggle() {
-    if (this.isPlaying) this.pause();
+    if (this.goesOn) this.pause();
     else this.play();
   }
 
   setLive(isLive) {
     this.isLive = isLive;
+    this.isPlaying = false;
     $('live').setAttribute('aria-pressed', String(isLive));
+    this.showPlaying();
     if (isLive) this.goTo(this.record.ticks - 1);
   }
 
@@ -199,8 +206,8 @@ class Page {
   }
 
   showPlaying() {
-    $('play').innerHTML = icon(this.isPlaying ? 'pause' : 'play');
-    $('play').setAttribute('aria-label', this.isPlaying ? 'Pause' : 'Play');
+    $('play').innerHTML = icon(this.goesOn ? 'pause' : 'play');
+    $('play').setAttribute('aria-label', this.goesOn ? 'Pause' : 'Play');
   }
 
   // -------------------------------------------------------------------------------------------------- looks
