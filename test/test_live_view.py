@@ -411,6 +411,21 @@ def test_a_live_page_can_be_paused_and_played_and_goes_live_again_from_where_it_
     page.close()
 
 
+def test_only_the_first_button_of_a_mouse_gives_goals(browser, server, drive, heard):
+    drive.go(3)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(f'{FOLLOWS.format(3)} && tbPlanner.scene.scale > 0 && !document.getElementById("tools").hidden')
+    page.run('document.querySelector("[data-tool=goal]").click()')
+    left, top, _, _ = page.box_of('map')
+    for button, cell in (('right', (10, 10)), ('left', (30, 20))):
+        px, py = page.run(f'tbPlanner.scene.pointOf{cell}')
+        for kind in ('mousePressed', 'mouseReleased'):
+            page.mouse(kind, left + px, top + py, button=button, clickCount=1)
+    assert heard.get(timeout=10)['goal'] == pytest.approx([3.0, 2.0], abs=0.1)
+    assert heard.empty()
+    page.close()
+
+
 def test_a_page_that_comes_late_sees_all(browser, server, drive):
     drive.go(30)
     page = browser.open(server.url, offline=False)

@@ -142,6 +142,7 @@ class Controls {
       return { far: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
     };
     map.addEventListener('pointerdown', (event) => {
+      if (event.button) return; // the others open menus
       map.setPointerCapture(event.pointerId);
       pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
       if (pointers.size === 1 && this.use(event.offsetX, event.offsetY, true)) return;
