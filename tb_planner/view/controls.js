@@ -1,6 +1,7 @@
 // Buttons, keys, the strip and the map: what people do with the page.
 
 const STROKE_M = 0.15; // between two points of a line that is drawn
+const CLICK_PX = 5; // a pointer that goes farther while it is pressed does not click
 
 class Controls {
   constructor(page) {
@@ -37,10 +38,11 @@ class Controls {
     }
   }
 
-  // Only a page that is heard has tools.
+  // Only a page that is heard has tools; there a click is a goal until another one is chosen.
   setTools(areHeard) {
+    if (areHeard !== $('tools').hidden) return;
     $('tools').hidden = !areHeard;
-    if (!areHeard) this.setTool('move');
+    this.setTool(areHeard ? 'goal' : 'move');
   }
 
   setTool(tool) {
@@ -49,15 +51,24 @@ class Controls {
     for (const button of $('tools').children) button.setAttribute('aria-checked', String(button.dataset.tool === tool));
   }
 
-  // What the pointer does to the world at this place, in pixels; true if it is more than moving the map.
-  use(px, py, isFirst) {
+  // In metres, what is at this place of the map, in pixels; nothing where there is no map.
+  placeAt(px, py) {
     const { facts } = this.page.replay.map || {};
-    if (this.tool === 'move' || !facts?.origin) return false;
-    const place = toMetres(facts, ...this.page.scene.cellAt(px, py));
-    if (this.tool !== 'goal') this.stroke(isFirst ? place : this.lastPlace, place);
-    else if (isFirst) this.page.tell({ goal: place });
+    return facts?.origin ? toMetres(facts, ...this.page.scene.cellAt(px, py)) : undefined;
+  }
+
+  // What the pressed pointer draws at this place, or takes away; true if it does and does not move the map.
+  draw(px, py, isFirst) {
+    const place = this.tool === 'draw' || this.tool === 'erase' ? this.placeAt(px, py) : undefined;
+    if (!place) return false;
+    this.stroke(isFirst ? place : this.lastPlace, place);
     this.lastPlace = place;
     return true;
+  }
+
+  click(px, py) {
+    const goal = this.tool === 'goal' ? this.placeAt(px, py) : undefined;
+    if (goal) this.page.tell({ goal });
   }
 
   // Points from one place to another, near enough to make a line.
@@ -137,6 +148,7 @@ class Controls {
     const map = $('map');
     const pointers = new Map();
     let pinch = 0;
+    let pressed; // where, while it may still be a click
     const spread = () => {
       const [a, b] = [...pointers.values()];
       return { far: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
@@ -145,7 +157,8 @@ class Controls {
       if (event.button) return; // the others open menus
       map.setPointerCapture(event.pointerId);
       pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
-      if (pointers.size === 1 && this.use(event.offsetX, event.offsetY, true)) return;
+      pressed = pointers.size === 1 ? [event.offsetX, event.offsetY] : undefined;
+      if (pressed && this.draw(...pressed, true)) return;
       map.classList.add('dragged');
       if (pointers.size === 2) pinch = spread().far;
     });
@@ -153,8 +166,9 @@ class Controls {
       this.point(event.offsetX, event.offsetY);
       const before = pointers.get(event.pointerId);
       if (!before) return;
-      if (pointers.size === 1 && this.use(event.offsetX, event.offsetY, false)) return;
-      if (pointers.size === 1) {
+      if (pressed && Math.hypot(event.offsetX - pressed[0], event.offsetY - pressed[1]) > CLICK_PX) pressed = undefined;
+      if (pointers.size === 1 && this.draw(event.offsetX, event.offsetY, false)) return;
+      if (pointers.size === 1 && !pressed) {
         if (this.page.isFollowing) this.page.setFollowing(false);
         this.page.scene.drag(event.offsetX - before.x, event.offsetY - before.y);
       }
@@ -169,6 +183,8 @@ class Controls {
     for (const name of ['pointerup', 'pointercancel']) {
       map.addEventListener(name, (event) => {
         pointers.delete(event.pointerId);
+        if (pressed && name === 'pointerup') this.click(...pressed);
+        pressed = undefined;
         map.classList.toggle('dragged', pointers.size > 0);
       });
     }
