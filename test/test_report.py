@@ -342,6 +342,25 @@ def test_one_of_our_choices_may_decide(tmp_path):
     assert [variation.condition for variation, _ in both.switched] == ['lazy is as printed']
 
 
+@pytest.mark.parametrize(('count', 'verdict'), [(30, Verdict.ONLY_IF), (31, Verdict.FAILS)])
+def test_a_choice_that_was_tried_on_fewer_problems_decides_only_beside_its_base(count, verdict, tmp_path):
+    slower = [
+        {**row, 'search_time_s': 2.0 if row['series'].endswith('lazy') else 1.0, 'problem': problem}
+        for row in made_up(PAPER_2014_DYNAMIC, quick=True)
+        for problem in range(count)
+    ]
+    switched = [
+        {**row, 'search_time_s': 1.0 if row['series'].endswith('eager') else 0.5, 'problem': problem}
+        for row in made_up(next(one for one in FROM_PAPERS if one.name == 'ours'), quick=True)
+        if row['part'] == 'lazy as printed'
+        for problem in range(30)
+    ]
+    claim = next(claim for claim in report.CLAIMS if claim.id == '2014 lazy faster than eager')
+    variations = [one for one in report.VARIATIONS[claim.experiment, claim.part] if not one.base]
+    found = judge(claim, results_of(tmp_path, slower, switched), variations)
+    assert found.finding.verdict is verdict
+
+
 def test_a_verdict_that_hangs_on_one_map_is_told(tmp_path):
     rows = [row for row in made_up(PAPER_2014, quick=True) if row['set'] == 'BG']
     one = rows[0]['map']

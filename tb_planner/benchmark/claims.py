@@ -107,7 +107,13 @@ def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) 
     found = _look(claim.judge, results, Variation('', claim.experiment, claim.part))
     elsewhere = tuple((variation, _look(claim.judge, results, variation)) for variation in variations)
     problems = counted(results.problems(claim.experiment, claim.part))
-    finding = _decided_by_choice(found, tuple(one for one in elsewhere if _may_decide(one[0], results)))
+    own = 0 if any(variation.base for variation in variations) else _least(results, claim.experiment, claim.part)
+    deciding = tuple(
+        (variation, found_there)
+        for variation, found_there in elsewhere
+        if _least(results, variation.experiment, variation.part) >= max(own, DECIDING)
+    )
+    finding = _decided_by_choice(found, deciding)
     return Judged(claim, finding, elsewhere, problems, _turning(claim, results, found.verdict))
 
 
@@ -118,10 +124,10 @@ def counted(problems: dict[str, tuple[int, int]]) -> str:
     return ('few problems: ' if few else 'problems: ') + ', '.join(texts) if texts else ''
 
 
-def _may_decide(variation: Variation, results: Results) -> bool:
-    """Whether it was run on enough problems of one set, at least."""
-    problems = results.problems(variation.experiment, variation.part)
-    return max((least for least, _ in problems.values()), default=0) >= DECIDING
+def _least(results: Results, experiment: str, part: str) -> int:
+    """How many problems of one set there are, at least. A variation decides nothing if that is few, or fewer than the
+    claim's own, where it has no base: what differs may be the problems."""
+    return max((least for least, _ in results.problems(experiment, part).values()), default=0)
 
 
 def _turning(claim: Claim, results: Results, verdict: Verdict) -> str:
