@@ -18,6 +18,12 @@ from std_msgs.msg import String
 RELIABLE = QoSProfile(depth=10)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+HEARD_LATER = 1000
+"""So many messages wait for a test that is busy; with fewer the older ones of them would be lost."""
+
+
+def patient(qos: QoSProfile) -> QoSProfile:
+    return QoSProfile(depth=HEARD_LATER, reliability=qos.reliability, durability=qos.durability)
 
 
 class Heard(list):
@@ -49,7 +55,7 @@ class Peer:
     def hear(self, topic: str, type_: type, qos: QoSProfile = RELIABLE) -> Heard:
         """All messages of the topic from now on; they come in while one of the waits below is under way."""
         heard = Heard()
-        self.node.create_subscription(type_, topic, heard.append, qos)
+        self.node.create_subscription(type_, topic, heard.append, patient(qos))
         return heard
 
     def hear_status(self, node: str = 'tb_planner') -> Heard:

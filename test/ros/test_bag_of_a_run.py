@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid
-from peer import LATCHED, RELIABLE
+from peer import LATCHED, RELIABLE, patient
 from scenes import PLANNER, World
 
 pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
@@ -42,8 +42,8 @@ class Listener:
         self.heard = []
         self.waypoints = []
         for topic, (type_, qos, _) in TOPICS.items():
-            peer.node.create_subscription(type_, topic, self._taker(topic), qos, raw=True)
-        peer.node.create_subscription(PoseStamped, 'waypoint', self._take_waypoint, RELIABLE)
+            peer.node.create_subscription(type_, topic, self._taker(topic), patient(qos), raw=True)
+        peer.node.create_subscription(PoseStamped, 'waypoint', self._take_waypoint, patient(RELIABLE))
 
     def _taker(self, topic):
         return lambda data: self.heard.append((time.time_ns(), topic, bytes(data)))

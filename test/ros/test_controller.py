@@ -1,5 +1,6 @@
 """output: follow_path. A controller server of the test's own drives the robot, over DDS."""
 
+import itertools
 import math
 import signal
 import sys
@@ -135,9 +136,13 @@ def test_on_a_map_that_changes_everywhere_there_are_no_more_paths_than_changes_o
     server.speed = 4.0
     around.wait_for_status('ARRIVED')
     routes, stops = whole_routes(around.plans, (9.5, 9.5)), server.ends.count('canceled')
-    print(f'{len(server.paths)} paths for {len(routes)} routes, {stops} stops, {len(around.plans)} plans')
-    assert 5 < len(server.paths) <= len(routes) + stops
-    assert all(server.points(number) in routes for number in range(len(server.paths)))
+    paths = [server.points(number) for number in range(len(server.paths))]
+    unheard = sum(path not in routes for path in paths)
+    print(f'{len(paths)} paths for {len(routes)} routes, {stops} stops, {len(around.plans)} plans, {unheard} unheard')
+    assert 5 < len(paths) <= len(routes) + unheard + stops
+    assert unheard <= 2  # the topic keeps the newest plan alone, and an older one may be lost on its way
+    assert sum(before[-len(path) :] == path for before, path in itertools.pairwise(paths)) <= stops
+    assert all(goes_to(path, (9.5, 9.5), 1e-6) for path in paths)
 
 
 def test_routes_are_never_sent_in_part(make_drive, peer):

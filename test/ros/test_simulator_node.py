@@ -11,11 +11,11 @@ import pytest
 import yaml
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
+from peer import BEST_EFFORT, LATCHED
 from PIL import Image
 from processes import wait_until_said
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
@@ -23,9 +23,6 @@ from std_msgs.msg import UInt32
 from tb_planner.ros.parameters import as_yaml, specs
 from tb_planner.ros.simulator_parameters import HEADING, SimulatorParameters
 
-BEST_EFFORT_QUEUE = QoSProfile(depth=100, reliability=2)
-LATCHED_QUEUE = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RESOLUTION_M = 0.05
 CONFIG = Path(__file__).parents[2] / 'config' / 'simulator.yaml'
 
@@ -187,7 +184,7 @@ def test_a_collision_stops_the_robot_and_is_counted(simulator, peer):
 
 def test_the_clock_runs_as_fast_as_asked_and_stamps_follow_it(simulator, peer):
     simulator(publish_clock=True, real_time_factor=10.0)
-    clock = peer.hear('/clock', Clock, QoSProfile(depth=1000))
+    clock = peer.hear('/clock', Clock)
     pose = peer.hear('pose', PoseStamped)
     peer.wait_until(lambda: clock and seconds_of(clock.last.clock) > 5.0, 'simulated time')
     times = np.array([seconds_of(message.clock) for message in clock])
@@ -220,7 +217,7 @@ def test_the_speed_factor_can_be_changed_on_the_way_and_bad_values_are_refused(s
 
 def test_the_scan_meets_the_walls(simulator, peer):
     simulator(start_x_m=2.0, start_y_m=-1.0)
-    heard = peer.hear('scan', LaserScan, BEST_EFFORT_QUEUE)
+    heard = peer.hear('scan', LaserScan, BEST_EFFORT)
     peer.wait_until(lambda: heard, 'a scan')
     scan = heard.last
     assert scan.header.frame_id == 'base_link'
@@ -250,7 +247,7 @@ def test_tf_goes_from_map_over_odom_to_the_robot(simulator, peer):
 
 def test_a_changing_world_publishes_a_map_with_every_change(simulator, peer, hall):
     simulator(world='changing', change_rate=10.0, change_period_s=0.5, change_size_m=0.0, publish_clock=True)
-    heard = peer.hear('map', OccupancyGrid, LATCHED_QUEUE)
+    heard = peer.hear('map', OccupancyGrid, LATCHED)
     peer.wait_until(lambda: len(heard) >= 5, 'five maps')
     walls = hall[1] == 100
     for message in heard[1:]:
@@ -265,7 +262,7 @@ def test_scripted_obstacles_count_from_the_goal(simulator, peer, tmp_path):
     script = tmp_path / 'script.yaml'
     script.write_text('obstacles: [{at_s: 1, for_s: 3, x_m: 6.5, y_m: 0.5, width_m: 0.5, height_m: 0.5}]')
     simulator(world='changing', change_rate=0.0, obstacles=str(script), real_time_factor=5.0)
-    heard = peer.hear('map', OccupancyGrid, LATCHED_QUEUE)
+    heard = peer.hear('map', OccupancyGrid, LATCHED)
     peer.wait_until(lambda: heard, 'a map')
     peer.spin(0.5)
     assert all(values_of(message)[50, 150] == 0 for message in heard)
@@ -281,7 +278,7 @@ def test_nothing_appears_on_the_goal(simulator, peer, tmp_path):
     )
     script.write_text(f'obstacles: [{boxes}]')
     simulator(world='changing', change_rate=0.0, obstacles=str(script), real_time_factor=5.0)
-    heard = peer.hear('map', OccupancyGrid, LATCHED_QUEUE)
+    heard = peer.hear('map', OccupancyGrid, LATCHED)
     peer.say_goal(6.5, 0.5)
     peer.wait_until(lambda: heard and values_of(heard.last)[50, 176] == 100, 'the obstacle beside the goal')
     assert values_of(heard.last)[50, 150] == 0
@@ -294,25 +291,19 @@ def test_patches_bring_a_map_up_to_date(simulator, peer, world):
     from map_msgs.msg import OccupancyGridUpdate
 
     simulator(world=world, change_rate=4.0, change_period_s=0.3, publish_map_updates=True, sensor_radius_m=1.0)
-    heard = []
-    peer.node.create_subscription(OccupancyGrid, 'map', heard.append, LATCHED_QUEUE)
-    peer.node.create_subscription(OccupancyGridUpdate, 'map_updates', heard.append, QoSProfile(depth=100))
+    maps = peer.hear('map', OccupancyGrid, LATCHED)
+    patches = peer.hear('map_updates', OccupancyGridUpdate)
     waypoint = peer.speaker('waypoint', PoseStamped)
     waypoint.publish(posed(2.0, 0.0))
-
-    def patches():
-        return [message for message in heard if isinstance(message, OccupancyGridUpdate)]
-
-    peer.wait_until(lambda: len(patches()) >= 4, 'four patches')
-    maps = [message for message in heard if isinstance(message, OccupancyGrid)]
-    stamp = seconds_of(maps[-1].header.stamp)
-    values = values_of(maps[-1]).copy()
-    later = sorted(patches(), key=lambda message: seconds_of(message.header.stamp))
+    peer.wait_until(lambda: maps and len(patches) >= 4, 'a map and four patches')
+    stamp = seconds_of(maps.last.header.stamp)
+    values = values_of(maps.last).copy()
+    later = sorted(patches, key=lambda message: seconds_of(message.header.stamp))
     for patch in (patch for patch in later if seconds_of(patch.header.stamp) > stamp):
         part = np.frombuffer(patch.data, np.int8).reshape(patch.height, patch.width)
         values[patch.y : patch.y + patch.height, patch.x : patch.x + patch.width] = part
-    last = seconds_of(patches()[-1].header.stamp)
-    late = peer.hear('map', OccupancyGrid, LATCHED_QUEUE)
+    last = seconds_of(patches.last.header.stamp)
+    late = peer.hear('map', OccupancyGrid, LATCHED)
     peer.wait_until(lambda: late and seconds_of(late.last.header.stamp) >= last, 'a new whole map')
     if world == 'unknown':
         known = values >= 0
@@ -325,7 +316,7 @@ def test_patches_bring_a_map_up_to_date(simulator, peer, world):
 
 def test_a_growing_map_moves_its_origin_as_it_grows(simulator, peer, hall):
     simulator(world='unknown', growing_map=True, sensor_radius_m=1.0, real_time_factor=3.0, start_x_m=8.0)
-    heard = peer.hear('map', OccupancyGrid, LATCHED_QUEUE)
+    heard = peer.hear('map', OccupancyGrid, LATCHED)
     waypoint = peer.speaker('waypoint', PoseStamped)
     waypoint.publish(posed(6.0, 1.5))
 
@@ -347,7 +338,7 @@ def test_a_growing_map_moves_its_origin_as_it_grows(simulator, peer, hall):
 
 def test_poses_are_as_noisy_as_asked_and_odometry_is_not(simulator, peer):
     simulator(pose_noise_m=0.1, real_time_factor=10.0)
-    pose, odom = peer.hear('pose', PoseStamped, QoSProfile(depth=100)), peer.hear('odom', Odometry)
+    pose, odom = peer.hear('pose', PoseStamped), peer.hear('odom', Odometry)
     peer.wait_until(lambda: len(pose) > 200, 'poses')
     noise = np.array([place_of(message) for message in pose])
     assert noise.std() == pytest.approx(0.1, rel=0.3)
