@@ -1,0 +1,34 @@
+"""The benchmark of the tuner."""
+
+import pytest
+from made_up import length, make_plan, outcome
+
+from tb_planner.benchmark import tuner
+from tb_planner.tuning.candidates import Candidate
+from tb_planner.tuning.study import carry_out_study
+
+
+class TestBenchmark:
+    """Of the tuner's recommendations: what a row counts as."""
+
+    @pytest.mark.parametrize(
+        ('count', 'seen', 'unseen', 'told_as'),
+        [
+            (24, (-300, -310), (-200, -210), ('won', 'tb_gbfs')),
+            (24, (-300, -310), (200, 210), ('lost', 'tb_gbfs')),  # though the tuner takes it back
+            (12, (-900, 800), (-900, 800), ('tied', 'tb_wa_star(1.5)')),  # so few do not tell
+            (24, (300, 310), (300, 310), ('tied', 'tb_wa_star(1.5)')),
+        ],
+    )
+    def test_counts_what_the_user_gets(self, count, seen, unseen, told_as, told, problems):
+        plan = make_plan(problems[:count])
+
+        def go(candidate, problem, k):
+            number = problems.index(problem)
+            more = (seen if number < len(plan.seen) else unseen)[number % 2]
+            return outcome(length(problem) + more * (candidate == Candidate('tb_gbfs')))
+
+        told(go)
+        row = tuner.row_of(carry_out_study(plan))
+        assert (row['outcome'], row['recommended']) == told_as
+        assert (row['intervals'] == row['default_intervals']) == (row['outcome'] == 'tied')

@@ -1,0 +1,92 @@
+"""python -m tb_planner tune: what it writes, and what it refuses."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from made_up import tune
+
+from tb_planner.__main__ import main
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.tuning.parameter_file import parameter_file, read_parameters
+
+
+class TestCommand:
+    def test_writes_a_file_for_the_node_and_a_plot(self, tmp_path, capsys):
+        pytest.importorskip('matplotlib')
+        assert main([*tune(tmp_path), '--tick-hz', '10', '--cpu', '0.1']) == 0
+        printed = capsys.readouterr().out
+        for column in ('over shortest', 'first move', 'back-moves', 'restarts', 'tick p99'):
+            assert column in printed
+        parameters = read_parameters(tmp_path / 'tuned.yaml')
+        assert parameters.tick_frequency == 10.0
+        assert f'{parameters.expansions_per_tick:,} expansions a tick' in printed
+        assert (tmp_path / 'tuned.png').read_bytes().startswith(b'\x89PNG')
+
+    def test_draws_over_its_own_plots_only(self, tmp_path, capsys):
+        """Beside the file of parameters may lie the image of a map."""
+        pytest.importorskip('matplotlib')
+        image = tmp_path / 'tuned.png'
+        image.write_bytes(b'a map')
+        assert main(tune(tmp_path)) == 2
+        assert 'tuned.png: it is there already, and was not drawn by the tuner' in capsys.readouterr().err
+        assert image.read_bytes() == b'a map'
+        image.unlink()
+        assert [main(tune(tmp_path)) for _ in range(2)] == [0, 0]
+
+    def test_writes_a_time_that_fits_into_a_tick(self, tmp_path):
+        """For who lets the node search for a time, on another computer."""
+        assert main([*tune(tmp_path), '--tick-hz', '200', '--cpu', '0.5']) == 0
+        tuned = dataclasses.replace(read_parameters(tmp_path / 'tuned.yaml'), expansions_per_tick=0)
+        assert tuned.search_time_s == pytest.approx(0.75 * 0.5 / 200, rel=0.01)
+        assert list(tuned.problems()) == []
+
+    def test_goes_out_from_the_parameters_that_there_are(self, tmp_path):
+        mine = dataclasses.replace(PlannerParameters(), waypoint_distance_m=2.5, tick_frequency=8.0, weight=4.0)
+        (tmp_path / 'mine.yaml').write_text(parameter_file(mine, '', {}))
+        assert main([*tune(tmp_path), '--params', str(tmp_path / 'mine.yaml')]) == 0
+        tuned = read_parameters(tmp_path / 'tuned.yaml')
+        assert (tuned.waypoint_distance_m, tuned.tick_frequency) == (2.5, 8.0)
+
+    @pytest.mark.parametrize(
+        ('options', 'told'),
+        [
+            (['--cpu', '3'], '--cpu is 3'),
+            (['--tick-hz', '-1'], '--tick-hz is -1'),
+            (['--tick-hz', '0'], '--tick-hz is 0'),
+            (['--png', 'no/such/folder/plot.png'], '--png no/such/folder/plot.png: there is no folder'),
+            (['--problems', '0'], '--problems is 0'),
+            (['--time-limit', '0'], '--time-limit is 0 s'),
+            (['-o', 'no/such/folder/planner.yaml'], 'no folder'),
+            (['--params', 'nothing.yaml'], 'nothing.yaml: cannot be read'),
+            (['-o', 'plot.png'], '--png names another'),
+            (['--time-limit', 'nan'], '--time-limit is nan s'),
+            (['--cpu', '1e-9'], '--cpu has to be above'),
+        ],
+    )
+    def test_refuses_what_cannot_be_done(self, options, told, tmp_path, capsys):
+        assert main([*tune(tmp_path), *options]) == 2
+        complaint = capsys.readouterr().err.splitlines()[-1]
+        assert told in complaint
+
+    def test_has_the_options_that_the_readme_tells(self, capsys):
+        readme = (Path(__file__).parents[2] / 'README.md').read_text()
+        for title, command in (('Tune it on your map', 'tune'), ('Replay a bag', 'replay')):
+            section = readme.partition(f'## {title}\n')[2].partition('\n## ')[0]
+            told = set(re.findall(r'`?(--[a-z-]+)', section))
+            assert len(told) >= 4
+            with pytest.raises(SystemExit):
+                main([command, '--help'])
+            assert told <= set(re.findall(r'--[a-z-]+', capsys.readouterr().out))
+
+    def test_needs_no_ros(self, tmp_path):
+        """Where its modules cannot be imported."""
+        blocked = ('rclpy', 'rcl_interfaces', 'builtin_interfaces', 'geometry_msgs', 'nav_msgs', 'tf2_ros', 'launch')
+        code = f'import sys; sys.modules.update(dict.fromkeys({blocked})); import tb_planner.__main__ as command; '
+        code += f'sys.exit(command.main({[*tune(tmp_path), "--problems", "2"]}))'
+        done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert 'Recommended' in done.stdout

@@ -1,0 +1,89 @@
+"""The parameter file that the tuner reads and writes."""
+
+import dataclasses
+
+import pytest
+from made_up import length, make_plan, outcome
+
+from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.tuning.budget import Budget
+from tb_planner.tuning.candidates import candidates
+from tb_planner.tuning.parameter_file import (
+    candidate_of,
+    check_may_write,
+    parameter_file,
+    read_parameters,
+    with_candidate,
+)
+from tb_planner.tuning.report import reasons
+from tb_planner.tuning.study import carry_out_study
+
+ODD = dataclasses.replace(
+    PlannerParameters(),
+    global_frame="o'dd",
+    robot_base_frame='no',
+    search_time_s=0.0005,
+    min_improvement=1e-5,
+    weight=3.0,
+)
+
+
+class TestParameterFile:
+    @pytest.mark.parametrize('parameters', [PlannerParameters(), ODD], ids=['defaults', 'odd'])
+    @pytest.mark.parametrize('candidate', candidates('changing')[::3], ids=str)
+    def test_gives_back_what_was_written(self, candidate, parameters, tmp_path):
+        tuned = with_candidate(parameters, candidate, 4321, Budget(12.5, 0.2))
+        path = tmp_path / 'planner.yaml'
+        path.write_text(parameter_file(tuned, 'a map', {'algorithm': 'because'}))
+        assert read_parameters(path) == tuned
+        assert candidate_of(tuned).row == candidate.row
+        assert tuned.row() == candidate.row
+        assert (tuned.expansions_per_tick, tuned.tick_frequency) == (4321, 12.5)
+
+    def test_has_reasons_above_what_was_tuned(self, told, problems):
+        told(lambda candidate, problem, k: outcome(length(problem) - 300 * (candidate.algorithm == 'rtba_star')))
+        found = carry_out_study(make_plan(problems))
+        why = reasons(found)
+        text = parameter_file(
+            with_candidate(PlannerParameters(), found.recommended, found.k, found.plan.budget), '', why
+        )
+        lines = text.splitlines()
+        above = ' '.join(line.strip(' #') for line in lines[: lines.index('    algorithm: rtba_star')])
+        assert why['algorithm'] in above
+        assert 'shorter way' in why['restart']  # which this rule does not look for
+
+    @pytest.mark.parametrize(
+        ('text', 'told'),
+        [
+            ('tb_planner: {ros__parameters: {weihgt: 2.0}}', 'no parameter weihgt; did you mean weight?'),
+            ('tb_planner: {ros__parameters: {weight: 0.5}}', 'weight is 0.5; it is 1 to 100'),
+            ('tb_planner: {ros__parameters: {weight: heavy}}', "weight is 'heavy'; it is a number"),
+            ('controller_server: {ros__parameters: {weight: 2.0}}', 'it has controller_server'),
+            ('tb_planner: {ros__parameters: {zzzz: 2.0}}', 'no parameter zzzz'),
+            ('tb_planner: {ros__parameters: {5: 2.0}}', 'no parameter 5'),
+            ('tb_planner: {weight: 2.0}', 'no ros__parameters'),
+            ('', 'it has nothing'),
+            ('a: [', 'not YAML'),
+        ],
+    )
+    def test_that_is_wrong_is_refused_by_name(self, text, told, tmp_path):
+        path = tmp_path / 'wrong.yaml'
+        path.write_text(text)
+        with pytest.raises(ValueError) as error:
+            read_parameters(path)
+        assert told in str(error.value)
+        assert 'wrong.yaml' in str(error.value)
+
+    @pytest.mark.parametrize('name', ['tb_planner', '/**', '/robot1/tb_planner', '/**/tb_planner'])
+    def test_may_name_the_node_as_ros_does(self, name, tmp_path):
+        path = tmp_path / 'planner.yaml'
+        path.write_text(f"'{name}': {{ros__parameters: {{weight: 2, use_sim_time: true}}}}")
+        assert read_parameters(path).weight == 2.0
+
+    def test_of_somebody_else_is_not_written_over(self, tmp_path):
+        path = tmp_path / 'planner.yaml'
+        path.write_text('# mine\n')
+        with pytest.raises(ValueError, match='not written by the tuner'):
+            check_may_write(path)
+        path.write_text(parameter_file(PlannerParameters(), '', {}))
+        check_may_write(path)

@@ -1,0 +1,49 @@
+"""The race of candidates: who runs in it, who drops out, and when it ends."""
+
+import itertools
+
+from made_up import DEFAULT, length, make_plan, outcome
+
+from tb_planner.tuning import race
+from tb_planner.tuning.candidates import Candidate, candidates
+from tb_planner.tuning.report import study_text
+from tb_planner.tuning.study import carry_out_study
+from tb_planner.tuning.time_limit import TimeLimit
+from tb_planner.tuning.trial import WORLDS, Conditions
+
+
+class TestRace:
+    def test_drops_those_that_are_clearly_worse(self, told, problems):
+        told(lambda candidate, problem, k: outcome(length(problem) * (1 + (candidate.algorithm == 'tb_gbfs'))))
+        found = carry_out_study(make_plan(problems))
+        greedy = Candidate('tb_gbfs')
+        assert greedy not in found.race.running
+        assert found.race.figures(greedy).problems == race.FIRST_LOOK
+        assert found.race.figures(DEFAULT).problems == len(found.plan.seen)
+
+    def test_has_each_candidate_once(self):
+        for world in WORLDS:
+            rows = [
+                (candidate.row.weight, candidate.row.restart, candidate.row.learn_h) for candidate in candidates(world)
+            ]
+            assert len(set(rows)) == len(rows)
+            assert DEFAULT in candidates(world)
+
+    def test_has_the_default_once_whatever_it_is_called(self):
+        mine = Candidate('tb_wa_star', 1.0, 'lazy')
+        ran = race.Race(candidates('changing'), mine, 10, Conditions('changing'))
+        assert [candidate for candidate in ran.outcomes if candidate.greed == 1.0 and candidate.is_like(mine)] == [mine]
+        assert len(ran.outcomes) == len(candidates('changing'))
+
+    def test_ends_when_the_time_is_over(self, told, problems):
+        """A round takes ten seconds by this clock, of which 70 % are for the race."""
+        clock = itertools.count(step=5.0)
+        told(lambda candidate, problem, k: outcome(length(problem)))
+        found = carry_out_study(make_plan(problems), TimeLimit(100.0, lambda: float(next(clock))))
+        assert 2 <= found.race.rounds <= 8
+        assert not found.interrupted
+
+    def test_says_when_it_has_seen_little(self, told, problems):
+        told(lambda candidate, problem, k: outcome(length(problem)))
+        assert 'is little' in study_text(carry_out_study(make_plan(problems[:6])))
+        assert 'is little' not in study_text(carry_out_study(make_plan(problems)))

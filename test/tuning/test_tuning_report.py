@@ -1,0 +1,48 @@
+"""What the tuner says of a study."""
+
+from made_up import DEFAULT, length, make_plan, outcome
+
+from tb_planner.tuning.candidates import Candidate
+from tb_planner.tuning.report import reasons, study_text
+from tb_planner.tuning.study import carry_out_study
+
+
+class TestReport:
+    def test_shows_what_is_recommended_however_many_are_about_as_good(self, told, problems):
+        """Every weight with eager is better than the recommended one by less than the rule is worth."""
+        told(
+            lambda candidate, problem, k: outcome(
+                length(problem)
+                - 1000 * (candidate.greed < 3)
+                + 400 * (candidate == DEFAULT)
+                - 50 * (candidate.restart == 'eager')
+                - 10 * (candidate.greed == 1.1)
+            )
+        )
+        found = carry_out_study(make_plan(problems))
+        assert found.recommended == Candidate('tb_wa_star', 1.1)
+        assert '\n* tb_wa_star(1.1) ' in study_text(found)
+
+    def test_has_the_ticks_of_what_is_recommended(self, told, problems):
+        """Where the choice was luck, those of the default."""
+        plan = make_plan(problems)
+        seen = {id(problem) for problem in plan.seen}
+
+        def go(candidate, problem, k):
+            lucky = candidate.algorithm == 'tb_gbfs'
+            more = lucky * (-800 if id(problem) in seen else 400)
+            return outcome(length(problem) + more, tick_s=2e-3 if lucky else 4e-3)
+
+        told(go)
+        found = carry_out_study(plan)
+        assert found.was_luck
+        assert 'tick p99 4 ms' in study_text(found)
+        assert 'took 4 ms or less' in reasons(found)['expansions_per_tick']
+
+    def test_says_that_a_budget_cannot_be_kept(self, told, problems):
+        told(lambda candidate, problem, k: outcome(length(problem), tick_s=0.02))
+        found = carry_out_study(make_plan(problems))
+        assert 'not tried yet' in study_text(found)
+        found.k = found.check.k
+        assert 'The budget cannot be kept' in study_text(found)
+        assert '--cpu has to be 0.4 at least' in study_text(found)

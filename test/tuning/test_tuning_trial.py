@@ -1,0 +1,108 @@
+"""Trials, and the clutter that changes the map in them."""
+
+import functools
+
+import numpy as np
+import pytest
+from made_up import CELLS, DEFAULT, ground, rooms, scattered
+from scipy import ndimage
+
+from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
+from tb_planner.costmap import Costmap, CostRules
+from tb_planner.navigator import TRACE_STEPS
+from tb_planner.tuning import trial
+from tb_planner.tuning.candidates import Candidate
+from tb_planner.tuning.clutter import Clutter
+from tb_planner.tuning.ground import Ground, draw_problems
+from tb_planner.tuning.trial import WORLDS, Conditions, carry_out
+
+
+class TestTrial:
+    def test_on_a_static_map_is_a_run_to_the_goal(self, problems):
+        """As move_to_goal() counts it, on the same costs."""
+        for problem in problems[:4]:
+            ours = carry_out(problem, DEFAULT, 40, Conditions('static'))
+            grid = Grid(problem.ground.costmap.costs)
+            planner = TimeBoundedPlanner(grid, problem.start, problem.goal, DEFAULT.row, 40, trace_steps=TRACE_STEPS)
+            run = move_to_goal(planner, Static(Grid(problem.ground.costmap.costs)))
+            assert (ours.intervals, ours.back_moves, ours.expansions) == (run.intervals, run.back_moves, run.expansions)
+            assert ours.cost_ratio == pytest.approx(run.cost / problem.shortest_cost)
+            assert ours.weighed == ours.intervals  # where all cells cost 1
+            assert ours.ticks[:, 0].sum() == run.expansions
+
+    def test_weighs_moves_by_what_cells_cost(self):
+        """Through a lane whose cells cost 2 an interval with a move counts twice."""
+        lane = Ground('lane', np.full((1, 20), 50, np.int8), CELLS)
+        ours = carry_out(lane.problem((0, 0), (19, 0)), Candidate('tba_star'), 100, Conditions('static'))
+        assert (ours.intervals, ours.weighed) == (19, 38.0)
+
+    @pytest.mark.parametrize('world', WORLDS)
+    def test_is_the_same_each_time_and_leaves_the_map_as_it_was(self, world, problems):
+        terrain = problems[0].ground.grid.terrain.copy()
+        first, second = (
+            [carry_out(problem, Candidate('rtba_star'), 30, Conditions(world)) for problem in problems[:4]]
+            for _ in range(2)
+        )
+        assert all(outcome.arrived for outcome in first)
+        assert [outcome.intervals for outcome in first] == [outcome.intervals for outcome in second]
+        assert np.array_equal(problems[0].ground.grid.terrain, terrain)
+
+    def test_in_a_changing_world_restarts_and_leaves_nothing_behind(self, monkeypatch):
+        """Also of what has vanished with the last move."""
+        monkeypatch.setattr(trial, 'Clutter', functools.partial(Clutter, every=1))
+        drawn = draw_problems(ground(np.zeros((60, 60), bool)), 20, seed=3)
+        assert sum(carry_out(problem, DEFAULT, 100, Conditions('changing')).restarts for problem in drawn) > 0
+        assert not drawn[0].ground.grid.blocked.any()
+
+    def test_keeps_some_of_very_many_ticks_and_the_slowest(self, problems, monkeypatch):
+        whole = carry_out(problems[0], DEFAULT, 1, Conditions('static'))
+        monkeypatch.setattr(trial, 'MOST_TICKS', 10)
+        some = carry_out(problems[0], DEFAULT, 1, Conditions('static'))
+        assert len(some.ticks) <= 10 < len(whole.ticks)
+        assert some.ticks[-1, 1] == some.ticks[:, 1].max()
+        assert some.intervals == whole.intervals
+
+    def test_is_given_up_after_a_while(self, problems):
+        found = carry_out(problems[0], DEFAULT, 40, Conditions('static'), most=3)
+        assert (found.arrived, found.intervals, found.weighed) == (False, 3, 3.0)
+
+
+class TestClutter:
+    @pytest.mark.parametrize('radius_m', [0.0, 2.0])
+    def test_never_closes_a_way(self, radius_m):
+        rules = CostRules(resolution_m=1.0, robot_radius_m=radius_m, inflation_radius_m=radius_m)
+        costmap = Costmap((rooms() * 100).astype(np.int8), rules)
+        before = np.isfinite(costmap.costs)
+        cells = np.argwhere(before)
+        random = np.random.default_rng(0)
+        clutter, goal, changes = Clutter(costmap, seed=4, every=1), (5, 5), 0
+        for _ in range(300):
+            y, x = (int(i) for i in cells[random.integers(len(cells))])
+            if np.isinf(costmap.costs[y, x]):
+                continue
+            changes += clutter.look((x, y), goal) is not None
+            free = np.isfinite(costmap.costs)
+            assert free[y, x]
+            assert free[goal[1], goal[0]]
+            assert joined(free) == joined(before)
+        assert changes > 100
+
+    def test_is_cleared_without_a_trace(self):
+        costmap = Costmap((scattered(part=0.1) * 100).astype(np.int8), CELLS)
+        costs = costmap.costs.copy()
+        clutter = Clutter(costmap, seed=4, every=1)
+        for _ in range(50):
+            clutter.look((30, 30), (50, 50))
+        assert not np.array_equal(costmap.costs, costs)
+        clutter.clear()
+        assert np.array_equal(costmap.costs, costs)
+
+    def test_comes_every_so_many_moves(self):
+        costmap = Costmap(np.zeros((50, 50), np.int8), CELLS)
+        clutter = Clutter(costmap, seed=4, every=5)
+        assert [clutter.look((25, 25), (40, 40)) is not None for _ in range(10)] == ([False] * 4 + [True]) * 2
+
+
+def joined(free):
+    """The number of parts, by straight steps."""
+    return ndimage.label(free)[1]
