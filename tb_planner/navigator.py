@@ -23,7 +23,7 @@ from tb_planner.live_map import MapUpdate
 from tb_planner.planner import TimeBoundedPlanner
 from tb_planner.restart import Reason
 from tb_planner.sight import clear
-from tb_planner.way_out import exit_cell
+from tb_planner.way_out import FARTHEST, exit_cell
 
 TRACE_STEPS = 4096
 """N_T, trace steps a search: no tick goes with the length of a path."""
@@ -336,7 +336,7 @@ class Navigator:
         if not geometry.contains(cell_of(geometry, pose)):
             return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
         if free is None:
-            message = f'the robot at {pose} is blocked, and {no_way_out(self._settings.start_tolerance_m)}'
+            message = f'the robot at {pose} is blocked, and {no_way_out(geometry, self._settings.start_tolerance_m)}'
             return NavigationStatus.START_BLOCKED, pose, message
         position, end = geometry.to_grid(pose.x_m, pose.y_m), end_of(geometry, goal, target)
         if self._has_arrived(on, goal, pose, target):
@@ -465,9 +465,10 @@ def way_out(on: MapUpdate, pose: Pose2, tolerance_m: float, came_from: Pose2 | N
     return exit_cell(on, position, whole_cells(tolerance_m, on.geometry), before)
 
 
-def no_way_out(tolerance_m: float) -> str:
+def no_way_out(geometry: Geometry, tolerance_m: float) -> str:
     """All may be blocked there, or it cannot be told on which side of an obstacle the robot is."""
-    return f'nothing free within {tolerance_m:g} m is surely on its side of obstacles'
+    within_m = min(tolerance_m, FARTHEST * geometry.resolution_m)
+    return f'nothing free within {within_m:g} m is surely on its side of obstacles'
 
 
 def cell_of(geometry: Geometry, pose: Pose2) -> Cell:

@@ -93,7 +93,7 @@ def refusal(on: MapUpdate, question: Question, start_tolerance_m: float, toleran
         if not geometry.contains(cell_of(geometry, goal)):
             return Answer(EnquiryStatus.GOAL_OUTSIDE_MAP, f'goal {goal} is outside {size}')
     if way_out(on, question.start, start_tolerance_m) is None:
-        text = f'start {question.start} is blocked, and {no_way_out(start_tolerance_m)}'
+        text = f'start {question.start} is blocked, and {no_way_out(geometry, start_tolerance_m)}'
         return Answer(EnquiryStatus.START_OCCUPIED, text)
     tolerance = whole_cells(tolerance_m, geometry)
     for goal in goals:

@@ -11,6 +11,7 @@ robot is, and there is no way out. What is small, or ends near by, has one side 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,24 +32,84 @@ MOST_CELLS = 512
 """So many free cells are looked at from within an obstacle, some milliseconds of work: half of them the nearest, the
 others, if there are more, from all the rest, which may be on another side."""
 
+FARTHEST = 100
+"""In cells: so far a way out is looked for at most, whatever the tolerance."""
+PARTS = 64
+"""Of a cell's side: where in such a part of its cell the robot is makes no difference."""
+MOST_WAYS = 64
+"""Are remembered."""
+
 _LOOKS = 4  # a cell, along a way
 
 Point = tuple[float, float]
 
 
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """What there is around a robot in a blocked cell, and the ways out that have been found there."""
+
+    box: Box
+    terrain: NDArray[np.uint16]
+    obstacles: NDArray[np.bool_]
+    ways: dict[tuple[Point, int, Point | None], Cell | None] = field(default_factory=dict)
+
+    @classmethod
+    def look(cls, on: MapUpdate, box: Box) -> _Around:
+        terrain = on.grid.terrain[box.slices]
+        return cls(box, terrain, terrain == BLOCKED if on.obstacles is None else on.obstacles(box))
+
+    def is_like(self, other: _Around) -> bool:
+        """Obstacles may be others though the terrain is the same."""
+        return (
+            self.box == other.box
+            and np.array_equal(self.terrain, other.terrain)
+            and np.array_equal(self.obstacles, other.obstacles)
+        )
+
+
+class _Memory:
+    """Of the last look around. Most ticks find robot and map as they were, and need not work it out again."""
+
+    def __init__(self) -> None:
+        self._last: _Around | None = None
+
+    def of(self, around: _Around) -> _Around:
+        """The same with what has been found there, if it was what was seen last."""
+        last = self._last
+        if last is None or not last.is_like(around):
+            self._last = last = replace(around, terrain=around.terrain.copy())  # the grid is written to again
+        return last
+
+
+_memory = _Memory()
+
+
 def exit_cell(on: MapUpdate, position: Point, tolerance: int, came_from: Point | None = None) -> Cell | None:
-    """The robot's own cell; if that is blocked, the one to leave it by, at most so many cells away; None if there is
-    none. Positions are in cells; `came_from` is where the robot was free of late, if that is known."""
+    """The robot's own cell; if that is blocked, the one to leave it by, at most so many cells away, and FARTHEST; None
+    if there is none. Positions are in cells; `came_from` is where the robot was free of late, if that is known."""
     cell = math.floor(position[0]), math.floor(position[1])
-    nearest = on.grid.nearest_free(cell, tolerance)
-    if nearest is None or nearest == cell:
-        return nearest
-    box = Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, on.grid.box)
-    terrain = on.grid.terrain[box.slices]
-    obstacles = terrain == BLOCKED if on.obstacles is None else on.obstacles(box)
+    if not on.grid.is_blocked(cell):
+        return cell
+    tolerance = min(tolerance, FARTHEST)
+    around = _memory.of(_Around.look(on, Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, on.grid.box)))
+    place = math.floor(position[0] * PARTS) / PARTS, math.floor(position[1] * PARTS) / PARTS
+    asked = place, tolerance, came_from
+    try:
+        return around.ways[asked]
+    except KeyError:
+        if len(around.ways) >= MOST_WAYS:
+            around.ways.clear()
+        found = around.ways[asked] = _way_out(around, *asked)
+        return found
+
+
+def _way_out(around: _Around, position: Point, tolerance: int, came_from: Point | None) -> Cell | None:
+    box, obstacles = around.box, around.obstacles
     here = position[0] - box.x0, position[1] - box.y0
-    cells = _nearest_first(terrain, here, tolerance)
-    if obstacles[cell[1] - box.y0, cell[0] - box.x0]:
+    cells = _nearest_first(around.terrain, here, tolerance)
+    if len(cells) == 0:
+        return None
+    if obstacles[math.floor(here[1]), math.floor(here[0])]:
         before = None if came_from is None else (came_from[0] - box.x0, came_from[1] - box.y0)
         found = _out_of_obstacle(obstacles, here, cells, before)
     else:
@@ -109,12 +170,10 @@ def _doors(
     ways = cells + 0.5 - here
     lengths = np.hypot(*ways.T)
     shares = np.linspace(0.0, 1.0, math.ceil(lengths.max() * _LOOKS) + 1)
-    places = here + shares[:, None, None] * ways
-    columns, rows = np.floor(places).astype(np.intp).transpose(2, 0, 1)
+    columns, rows = ((start + np.outer(shares, way)).astype(np.intp) for start, way in zip(here, ways.T))
     blocked = obstacles[rows, columns]
     first = blocked.argmin(axis=0)
-    is_fit = ~(blocked & (np.arange(len(shares))[:, None] >= first)).any(axis=0)
-    return places[first, np.arange(len(cells))], shares[first] * lengths, is_fit
+    return here + shares[first, None] * ways, shares[first] * lengths, np.count_nonzero(blocked, axis=0) == first
 
 
 def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -128,10 +187,18 @@ def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np
 def _is_small(obstacles: NDArray[np.bool_], here: Point) -> bool:
     """Whether what the robot is in, with all that is near it, ends near by on all sides. A wall may have been seen with
     gaps of a cell or two."""
+    obstacles, here = _near(obstacles, here, SMALL + 3)
     steps = _steps(obstacles.shape, here)
     whole = _connected(_widened(_widened(obstacles).T).T, steps == 0) & obstacles
     ends_in_view = not (whole[[0, -1]].any() or whole[:, [0, -1]].any())
     return ends_in_view and not whole[steps > SMALL].any()
+
+
+def _near(mask: NDArray[np.bool_], here: Point, reach: int) -> tuple[NDArray[np.bool_], Point]:
+    """What is at most so many steps from the robot's cell, and where the robot is in there."""
+    left, top = max(math.floor(here[0]) - reach, 0), max(math.floor(here[1]) - reach, 0)
+    part = mask[top : math.floor(here[1]) + reach + 1, left : math.floor(here[0]) + reach + 1]
+    return part, (here[0] - left, here[1] - top)
 
 
 def _widened(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:

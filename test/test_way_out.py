@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tb_planner import tb_wa_star
+from tb_planner import tb_wa_star, way_out
 from tb_planner.costmap import CostRules
 from tb_planner.enquiry import Enquiry
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap
 from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings
 from tb_planner.question import EnquiryStatus
-from tb_planner.way_out import exit_cell
+from tb_planner.way_out import FARTHEST, exit_cell
 
 SIDE = 40
 TOLERANCE = 8
@@ -230,6 +230,96 @@ def test_among_walls_a_robot_crosses_the_obstacle_it_is_in_and_only_the_shorter_
                 assert crossings(obstacles, start, end) == 1
                 assert through(obstacles, start, end) <= math.sqrt(2) * (least_through(obstacles, start) + 1.0)
     assert found > 500
+
+
+# ------------------------------------------------------------------------------------------------------ how much work
+@pytest.fixture
+def worked_out(monkeypatch):
+    """The places from which a way out had to be worked out."""
+    places = []
+
+    def count(around, position, *others, way_out=way_out._way_out):
+        places.append(position)
+        return way_out(around, position, *others)
+
+    monkeypatch.setattr(way_out, '_way_out', count)
+    monkeypatch.setattr(way_out, '_memory', way_out._Memory())
+    return places
+
+
+def test_for_a_robot_that_stays_in_a_wall_nothing_is_worked_out_again(worked_out):
+    """Though its pose is never quite the same, something else on the map changes, and Nav2 asks, too."""
+    cells, rng = costmap(wall(20, 20)), np.random.default_rng(6)
+    live_map, navigator, enquiry = live(cells), Navigator(SETTINGS), Enquiry(SETTINGS, 0.0)
+    navigator.new_goal(Pose2(30.5, 20.5))
+    for i in range(20):
+        cells[5, 2:8] = 100 * (i % 2)
+        live_map.full(cells, GEOMETRY)
+        update, pose = live_map.latest(), Pose2(20.51 + rng.uniform(0, 0.005), 20.51 + rng.uniform(0, 0.005))
+        assert navigator.tick(update, pose).status == NavigationStatus.START_BLOCKED
+        enquiry.take_in(update)
+        enquiry.ask(pose, [Pose2(30.5, 20.5)], start_is_robot=True)
+        assert enquiry.step(lambda planner: planner.search(10)).status == S.START_OCCUPIED
+    assert len(worked_out) == 1
+
+
+def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_on_the_way(worked_out):
+    """All the time it is a margin at least, so that the grid is the same."""
+    cells = costmap(wall(20, 20))
+    live_map = live(cells)
+    update = live_map.latest()
+    assert exit_cell(update, (19.5, 20.5), TOLERANCE) == (17, 20)
+    cells[:, 18] = 100
+    live_map.full(cells, GEOMETRY)
+    assert live_map.latest() is None
+    assert exit_cell(update, (19.5, 20.5), TOLERANCE) is None
+
+
+@pytest.mark.parametrize('updates', [1, 2])
+def test_nor_once_other_cells_are_free(worked_out, updates):
+    """Every other update is in the same grid."""
+    cells = costmap(wall(20, 22))
+    live_map = live(cells)
+    assert exit_cell(live_map.latest(), (20.1, 20.5), TOLERANCE) == (17, 20)
+    cells[:, 16:20] = 99
+    for i in range(updates):
+        cells[3, 3 + i] = 100
+        live_map.full(cells, GEOMETRY)
+        update = live_map.latest()
+    assert exit_cell(update, (20.1, 20.5), TOLERANCE) == (15, 20)
+
+
+def test_nor_for_another_place_in_the_cell_or_another_tolerance_or_where_the_robot_came_from_the_other_side(worked_out):
+    update = shown(costmap(wall(20, 23), margin=0))
+    assert exit_cell(update, (21.1, 20.5), TOLERANCE) == (19, 20)
+    assert exit_cell(update, (21.9, 20.5), TOLERANCE) is None
+    assert exit_cell(update, (21.1, 20.5), 1) is None
+    assert exit_cell(update, (21.1, 20.5), TOLERANCE, (25.5, 20.5)) == (24, 20)
+    assert len(worked_out) == 4
+
+
+def test_no_more_is_remembered_than_a_little(worked_out):
+    update = shown(costmap(wall(20, 20)))
+    for x, y in np.random.default_rng(7).random((200, 2)).tolist():
+        exit_cell(update, (20 + x, 20 + y), TOLERANCE)
+    assert len(worked_out) > way_out.MOST_WAYS
+    assert len(way_out._memory._last.ways) <= way_out.MOST_WAYS
+
+
+@pytest.mark.parametrize(('away', 'is_found'), [(FARTHEST, True), (FARTHEST + 1, False)])
+def test_however_large_the_tolerance_a_way_out_is_looked_for_in_so_many_cells_only(away, is_found):
+    """Cells may be small, and a tick must not go with their number."""
+    side = 2 * FARTHEST + 11
+    cells = np.full((side, side), 99, np.int8)
+    cells[5, 5 + away] = 0
+    live_map, geometry = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m)), Geometry(side, side, 0.01)
+    live_map.full(cells, geometry)
+    update = live_map.latest()
+    assert exit_cell(update, (5.5, 5.5), 1000) == ((5 + away, 5) if is_found else None)
+    navigator = Navigator(replace(SETTINGS, start_tolerance_m=10.0))
+    navigator.new_goal(Pose2(*geometry.centre_of((5 + away, 5))))
+    tick = navigator.tick(update, Pose2(*geometry.centre_of((5, 5))))
+    assert ('nothing free within 1 m is surely' in tick.message) == (not is_found)
 
 
 # ------------------------------------------------------------------------------------------------------ who asks

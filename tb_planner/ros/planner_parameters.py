@@ -82,7 +82,11 @@ class PlannerParameters:
         0.2, 'so near to the goal, in free sight of it, the robot has arrived', unit='m', low=0, high=10
     )
     start_tolerance_m: float = parameter(
-        0.4, 'how far away the nearest free cell may be if the robot stands in a blocked one', unit='m', low=0, high=10
+        0.4,
+        'how far away the nearest free cell may be if the robot stands in a blocked one; 100 cells at most',
+        unit='m',
+        low=0,
+        high=10,
     )
     waypoint_distance_m: float = parameter(
         1.0, 'how far ahead on the way the waypoint is at most', unit='m', low=0.01, high=100
