@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 from tb_planner.enquiry import Enquiry
@@ -15,7 +16,7 @@ from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.nav2_messages import PathMessage, goals_of
 from tb_planner.ros.path_server import PathServer, Request
 from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.poses import PoseSource
+from tb_planner.ros.poses import NotYet, PoseSource
 from tb_planner.ros.problems import Problems
 from tb_planner.ros.search_budget import Shares
 
@@ -65,6 +66,8 @@ class PathDesk:
         self._show = show
         self._searches_before = 0
         self._request: Request | None = None  # that has been put to the enquiry
+        self._unplaced: Request | None = None  # that could not be, for want of a transform
+        self._unplaced_s = 0.0  # when that was seen first
         self._goals: tuple[Pose2, ...] = ()
         self._start = Pose2(0.0, 0.0)
         self._told: PathMessage | None = None
@@ -126,6 +129,8 @@ class PathDesk:
         try:
             self._check(request)
             answer = self._step(request, around, shares)
+        except NotYet:  # the next tick may know more
+            return
         except Refused as refusal:
             self._refuse(request, refusal.error, str(refusal))
             return
@@ -156,20 +161,25 @@ class PathDesk:
         return self._enquiry.step(shares.spend)
 
     def _put(self, request: Request, poses: PoseSource) -> None:
-        """To the enquiry."""
+        """To the enquiry. Raises NotYet while it is waited for transforms, as Nav2's planner server does."""
         message = request.message
-        start = self._place(message.start, 'start', poses) if message.use_start else poses.latest()
-        if start is None:
-            raise Refused('TF_ERROR', poses.why_none() or 'there is no pose of the robot yet')
-        goals = tuple(self._place(goal, 'goal', poses) for goal in goals_of(message))
+        try:
+            start = _place(message.start, 'start', poses) if message.use_start else _robot(poses)
+            goals = tuple(_place(goal, 'goal', poses) for goal in goals_of(message))
+        except BadMessage as error:
+            if isinstance(error, NotYet) and not self._has_waited(request):
+                raise
+            raise Refused('TF_ERROR', str(error)) from error
         self._enquiry.ask(start, goals, start_is_robot=not message.use_start)
         self._request, self._start, self._goals = request, start, goals
 
-    def _place(self, message: Any, what: str, poses: PoseSource) -> Pose2:
-        try:
-            return poses.as_seen(pose_from_message(message, what))
-        except BadMessage as error:
-            raise Refused('TF_ERROR', str(error)) from error
+    def _has_waited(self, request: Request) -> bool:
+        """For transforms, for as long as one may be old; counted from when one was missed, since a busy computer may
+        come to the request late, and to the transforms right after it."""
+        if self._unplaced is not request:
+            self._unplaced, self._unplaced_s = request, perf_counter()
+        waited_s = perf_counter() - self._unplaced_s
+        return waited_s >= self._parameters.transform_tolerance_s or self._is_late(request)
 
     def _tell(self, request: Request, path: FoundPath, around: Surroundings) -> None:
         is_new = self._told is None or self._told.path is not path
@@ -198,3 +208,15 @@ class PathDesk:
 
     def _new_enquiry(self) -> Enquiry:
         return Enquiry(self._parameters.settings(), self._parameters.path_tolerance_m)
+
+
+def _robot(poses: PoseSource) -> Pose2:
+    pose = poses.latest()
+    if pose is None:
+        raise NotYet(poses.why_none() or 'there is no pose of the robot yet')
+    return pose
+
+
+def _place(message: Any, what: str, poses: PoseSource) -> Pose2:
+    """Raises BadMessage."""
+    return poses.as_seen(pose_from_message(message, what))

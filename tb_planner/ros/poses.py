@@ -36,6 +36,10 @@ def require_tf() -> Any:
     return tf2_ros
 
 
+class NotYet(BadMessage):
+    """A place that is not known, and may be in a moment, when more transforms have come."""
+
+
 class PoseSource(Protocol):
     """Where the robot is in the map's frame."""
 
@@ -51,7 +55,8 @@ class PoseSource(Protocol):
     def age_s(self) -> float | None: ...
 
     def as_seen(self, goal: StampedPose) -> Pose2:
-        """A goal in the map's frame; raises BadMessage if it is in another one and that one's place is not known."""
+        """A goal in the map's frame; raises BadMessage if it is in another one and that one's place is not known,
+        NotYet if it may be in a moment."""
 
     def forget(self) -> None:
         """What was known was said in another frame."""
@@ -180,13 +185,17 @@ class TfPose:
         return max((self._node.get_clock().now().nanoseconds - self._stamp_ns) * 1e-9, 0.0)
 
     def as_seen(self, goal: StampedPose) -> Pose2:
+        """From where its frame was at the goal's time: one that was said of the robot's own stays when the robot goes.
+        A time of 0 is the newest that is known, and so is one that TF has not come to yet."""
         frame = self._frame()
         if goal.frame in ('', frame):
             return goal.pose
         try:
-            transform = self._buffer.lookup_transform(frame, goal.frame, Time())
+            newest = self._buffer.get_latest_common_time(frame, goal.frame)
+            then = Time(nanoseconds=goal.stamp_ns if 0 < goal.stamp_ns < newest.nanoseconds else 0)
+            transform = self._buffer.lookup_transform(frame, goal.frame, then)
         except self._error as error:
-            raise BadMessage(f'goal is in frame {goal.frame!r}, the map in {frame!r}: {error}') from error
+            raise NotYet(f'goal is in frame {goal.frame!r}, the map in {frame!r}: {error}') from error
         origin = _pose_of(transform.transform, f'transform {frame} to {goal.frame}')
         cos, sin = math.cos(origin.yaw), math.sin(origin.yaw)
         x, y = goal.pose.x_m, goal.pose.y_m

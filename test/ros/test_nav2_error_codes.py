@@ -216,6 +216,36 @@ def test_without_a_pose_there_is_no_start(nodes, peer, around):
     assert asked.client.ask((8.0, 5.0), start=(2.0, 5.0)).end()[0] == 'succeeded'
 
 
+def test_a_pose_is_waited_for_as_nav2_waits_for_a_transform(nodes, peer, around):
+    around.pose = None
+    nodes.planner(nav2=True, transform_tolerance_s=60.0, **{**POINT, 'max_planning_time_s': 60.0})
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('IDLE')
+    client = PathClient(peer)
+    requests = [client.ask((8.0, 5.0)), client.ask_through((8.0, 5.0))]
+    for request in requests:
+        assert request.is_accepted
+    for _ in range(2):  # some ticks
+        around.next_facts()
+    assert not any(request.is_done for request in requests)
+    around.pose = pose_stamped(2.0, 5.0)
+    for request in requests:
+        status, result = request.end()
+        assert (status, result.error_msg) == ('succeeded', '')
+        assert points(result.path)[0] == (2.0, 5.0)
+
+
+def test_a_pose_is_waited_for_no_longer_than_a_request_may_take(nodes, peer, around):
+    around.pose = None
+    nodes.planner(nav2=True, transform_tolerance_s=60.0, max_planning_time_s=0.3, **POINT)
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('IDLE')
+    peer.wait_until(lambda: around.next_facts()['map_age_s'], 'the map is taken in')
+    codes, text = Asked(peer).errors((8.0, 5.0))
+    assert codes == codes_of('TF_ERROR')
+    assert text == 'there is no pose of the robot yet'
+
+
 def test_what_should_not_happen_is_unknown_and_the_node_goes_on(nodes, peer, around):
     arguments = ros_arguments({'autostart_node': True, 'nav2': True, **PATIENT})
     planner = nodes.start([sys.executable, '-c', BROKEN, *arguments], 'broken')

@@ -3,14 +3,20 @@
 import math
 
 import pytest
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TransformStamped
+from rclpy.duration import Duration
 from surroundings import Surroundings, map_message, open_terrain, pose_stamped
 from test_planner_start import Frames
+
+from tb_planner.ros.conversions import quaternion_of
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 pytest.importorskip('tf2_ros', reason='tf2_ros is not installed')
 
 from nav2_msgs.action import ComputePathToPose
 from path_client import PathClient, points
+from tf2_msgs.msg import TFMessage
 
 POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0}
 TF_ERROR = ComputePathToPose.Result.TF_ERROR
@@ -53,3 +59,34 @@ def test_the_start_is_where_tf_says_and_goals_in_other_frames_are_transformed(ar
     assert (status, result.error_code) == ('aborted', TF_ERROR)
     assert 's old, more than 0.5 s' in result.error_msg
     assert client.ask((8.0, 5.0), start=(2.0, 5.0)).end()[0] == 'succeeded'
+
+
+def said_of_the_robot(place, at):
+    """Where the robot is in the map, and when; it looks along y."""
+    frame = TransformStamped(child_frame_id='base_link')
+    frame.header.frame_id, frame.header.stamp = 'map', at.to_msg()
+    frame.transform.translation.x, frame.transform.translation.y = place
+    frame.transform.rotation = quaternion_of(math.pi / 2)
+    return TFMessage(transforms=[frame])
+
+
+def test_a_goal_in_the_robots_frame_is_where_that_frame_was_at_the_goals_time(around, peer):
+    """As in Nav2; by the newest transform, such a goal would go on with the robot, which would never reach it."""
+    client, now = PathClient(peer), peer.node.get_clock().now()
+    before = now - Duration(seconds=4)
+    speaker = peer.speaker('/tf', TFMessage)
+    speaker.publish(said_of_the_robot((2.0, 2.0), before))
+    speaker.publish(said_of_the_robot((2.0, 6.0), now))
+
+    def end(stamp):
+        """Of a path to a metre ahead of the robot, as it was then."""
+        goal = pose_stamped(1.0, 0.0, 'base_link')
+        goal.header.stamp = stamp
+        status, result = client.ask(goal, start=(2.0, 5.0)).end()
+        return pytest.approx(points(result.path)[-1], abs=0.01) if status == 'succeeded' else result.error_code
+
+    peer.wait_until(lambda: end(Time()) == (2.0, 7.0), 'the transforms are heard')
+    assert end(before.to_msg()) == (2.0, 3.0)
+    assert end((now - Duration(seconds=1)).to_msg()) == (2.0, 6.0)
+    assert end((now + Duration(seconds=1)).to_msg()) == (2.0, 7.0), 'TF has nothing newer'
+    assert end((before - Duration(seconds=1)).to_msg()) == TF_ERROR, 'nobody knows where it was'
