@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing, suppress
 
 import numpy as np
@@ -298,20 +299,31 @@ def test_there_are_so_many_places_and_they_come_free(server):
         connection.close()
 
 
-def test_callers_who_say_nothing_take_so_many_threads_and_no_more(server, monkeypatch):
-    monkeypatch.setattr(_Handler, 'timeout', 60.0)  # none of them has to go by itself
+@pytest.mark.parametrize('word', [b'', b'GET / HTTP/1.1\r\nHost: loc'], ids=['nothing', 'half a word'])
+def test_callers_who_are_slow_take_so_many_threads_and_no_more_and_make_way_for_others(server, monkeypatch, word):
+    monkeypatch.setattr(_Handler, 'timeout', 600.0)  # none of them has to go by itself
+    _, _, page = knock(server, **own_origin(server))
     before = threading.active_count()
-    silent = [socket.create_connection(('127.0.0.1', server.port), 10) for _ in range(MOST_CALLERS + 20)]
-    for connection in silent[MOST_CALLERS:]:
+    slow = [socket.create_connection(('127.0.0.1', server.port), 10) for _ in range(MOST_CALLERS + 20)]
+    for connection in slow:
+        with suppress(ConnectionError):  # it has made way
+            connection.sendall(word)
+    for connection in slow[:20]:
         assert is_hung_up(connection)
-    assert threading.active_count() <= before + MOST_CALLERS
-    for connection in silent:
+    deadline = time.monotonic() + 60  # threads of those who made way may be about to end
+    while threading.active_count() >= before + MOST_CALLERS:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    for _ in range(3):
+        assert ask(server)[0] == 200
+    status, _, other = knock(server, **own_origin(server))
+    assert status == 101
+    send(page, 9, b'still there')
+    while (frame := receive(page))[0] != 10:
+        pass
+    assert frame == (10, b'still there')
+    for connection in (*slow, page, other):
         connection.close()
-    for _ in range(100):
-        with suppress(OSError, http.client.HTTPException):
-            if ask(server)[0] == 200:
-                return
-    pytest.fail('nobody is served any more')
 
 
 def test_a_record_that_is_begun_anew_is_noticed_also_if_it_is_longer_by_then(drive, tmp_path):

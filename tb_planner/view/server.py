@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from io import FileIO
@@ -33,11 +34,14 @@ POLL_S = 0.05
 MOST_PAGES = 8
 """That are served at once."""
 MOST_CALLERS = 64
-"""That are heard at once, whatever they want; one more is hung up on. Each takes a thread."""
+"""That are heard at once, whatever they want; each takes a thread. One more takes the line of whoever has held one for
+longest and is no page that is served: that may be somebody who says nothing, or is slow on purpose."""
 LONGEST_MESSAGE = 2**16
 """From a page, in bytes."""
 PATIENCE_S = 10.0
 """With a page that takes nothing."""
+HANGS_UP_S = 5.0
+"""So long at most a caller who is hung up on is waited for."""
 CLOSES_S = 1.0
 """For all pages to go."""
 
@@ -185,6 +189,8 @@ class _Server(ThreadingTCPServer):
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         self.address_family, address = found[0][0], str(found[0][4][0])
         self._lines = threading.Semaphore(MOST_CALLERS)
+        self._callers: dict[socket.socket, None] = {}  # who may be hung up on, the oldest first
+        self._changes = threading.Lock()
         super().__init__((address, port), handler)
 
     def server_bind(self) -> None:
@@ -194,7 +200,9 @@ class _Server(ThreadingTCPServer):
         super().server_bind()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._lines.acquire(blocking=False):
+        if self._lines.acquire(blocking=False) or self._hang_up():
+            with self._changes:
+                self._callers[request] = None
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
@@ -203,7 +211,24 @@ class _Server(ThreadingTCPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.keep(request)
             self._lines.release()
+
+    def keep(self, request: socket.socket) -> None:
+        """This caller is not hung up on any more."""
+        with self._changes:
+            self._callers.pop(request, None)
+
+    def _hang_up(self) -> bool:
+        """On the oldest caller; whether that line is free then."""
+        with self._changes:
+            if not self._callers:
+                return False
+            oldest = next(iter(self._callers))
+            del self._callers[oldest]
+        with suppress(OSError):  # it has gone by itself
+            oldest.shutdown(socket.SHUT_RDWR)  # whoever waits for it wakes up
+        return self._lines.acquire(timeout=HANGS_UP_S)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A page that has gone, even in the middle of a request, is nothing to tell of."""
@@ -215,6 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
     """One request."""
 
     live: ClassVar[LiveServer]
+    server: _Server
     protocol_version = 'HTTP/1.1'
     timeout = PATIENCE_S
 
@@ -258,6 +284,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         else:
             try:
+                self.server.keep(self.connection)
                 self._shake_hands()
                 WebSocket(self.connection, self.live).run()
             except (OSError, EOFError):
