@@ -17,7 +17,8 @@ HEARTBEAT_PERIOD_S = 0.1
 
 
 class Sister:
-    """The manager's side of a bond: bondcpp's state machine, with its time-outs."""
+    """The manager's side of a bond: bondcpp's state machine, with its time-outs. Silence is counted in beats of its
+    own, since a manager that has no time itself cannot tell who is late."""
 
     def __init__(self, node: Node, id_: str, heartbeat_timeout_s: float) -> None:
         self.state = WAITING_FOR_SISTER
@@ -29,6 +30,7 @@ class Sister:
         self.instance_id = str(uuid.uuid4())
         self._heartbeat_timeout_s = heartbeat_timeout_s
         self._last_s = time.monotonic()
+        self._silent_beats = 0
         self._node = node
         self._publisher = self._node.create_publisher(Status, 'bond', QoSProfile(depth=5))
         self._subscription = self._node.create_subscription(Status, 'bond', self._hear, QoSProfile(depth=100))
@@ -55,7 +57,7 @@ class Sister:
             now_s = time.monotonic()
             if self.state == ALIVE:
                 self.gaps_s.append(now_s - self._last_s)
-            self._last_s = now_s
+            self._last_s, self._silent_beats = now_s, 0
             self.state = ALIVE if self.state == WAITING_FOR_SISTER else self.state
         elif self.state != DEAD:
             acknowledge, self.state = self.state != AWAIT_SISTER_DEATH, DEAD
@@ -63,7 +65,8 @@ class Sister:
                 self._say(active=False)
 
     def _beat(self) -> None:
-        if self.state == ALIVE and time.monotonic() - self._last_s > self._heartbeat_timeout_s:
+        self._silent_beats += 1
+        if self.state == ALIVE and self._silent_beats * HEARTBEAT_PERIOD_S > self._heartbeat_timeout_s:
             self.state = DEAD
         if self.state != DEAD:
             self._say(active=self.state != AWAIT_SISTER_DEATH)

@@ -64,7 +64,7 @@ def test_robot_neither_stops_nor_turns_back_when_its_map_is(make_scene, moved, a
     scene = make_scene(GALLERY)
     maps = scene.become_map_publisher()
     scene.start_planner(algorithm=algorithm, waypoint_distance_m=1.5)
-    scene.start_simulator(remaps={'map': 'true_map'}, real_time_factor=1.5)
+    scene.start_simulator(remaps={'map': 'true_map'}, real_time_factor=1.0)
     maps.publish(moved(random, 0))
     scene.give_goal('b')
     scene.peer.wait_until(lambda: scene.poses and scene.place[0] > 3.0, 'it is on its way', DRIVE_LIMIT_S)
