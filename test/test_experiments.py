@@ -330,6 +330,24 @@ def test_real_time_search_that_follows_whole_paths_searches_less_and_walks_more(
         assert part.mean('moves', whole, 16) > part.mean('moves', one, 16)
 
 
+def test_d_star_lite_often_finds_its_first_path_in_one_interval_on_unknown_terrain(maps_folder):
+    """So says section 8.2 of the 2012 paper, and that it does not on partly unknown terrain; rows do not tell it."""
+    at_once = {}
+    for part in PAPER_2012.parts(Options(maps=maps_folder, problems=10))[1:]:
+        found = []
+        for task in tasks_of('', (part,), seed=0):
+            ground = Ground(task)
+            shortest = next(setting for setting in task.settings if setting.series == 'D* Lite')
+            world, grid = ground._world(shortest)
+            agent = new_agent(shortest, grid, ground.problem, seed=0)
+            if news := world.enter(agent.current_cell, agent.goal):
+                agent.observe(*news)
+            found.append(agent.search())
+        at_once[shortest.world] = np.mean(found)
+        print(f'{shortest.world}, k = {agent.k}: in one interval in {sum(found)} of {len(found)} problems')
+    assert at_once['unknown'] > 0.5 > at_once['partly unknown']
+
+
 def test_floating_ties_cost_most_of_a_search_on_unknown_terrain(maps_folder):
     """Searches of Repeated A* on the 2012 paper's unknown maps, the first one and every hundredth, made again from the
     same state on the same map with a floating √2: the reason why its agents wait so much longer than ours."""

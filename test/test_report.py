@@ -26,7 +26,7 @@ from tb_planner.benchmark.paper_2009 import PAPER_2009
 from tb_planner.benchmark.paper_2012 import EXPANSIONS, INTERVALS_MS, PAPER_2012
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
 from tb_planner.benchmark.reasons import REASONS
-from tb_planner.benchmark.report_html import as_html, claim_of
+from tb_planner.benchmark.report_html import as_html, claim_of, opening
 from tb_planner.benchmark.report_markdown import as_markdown
 from tb_planner.benchmark.trials import carry_out_task, tasks_of
 
@@ -188,6 +188,45 @@ def test_no_claim_holds_whatever_the_rows_say(tmp_path):
         found = verdicts(results_of(folder, *(made_up(experiment, figures) for experiment in JUDGED)))
         holding &= {name for name, verdict in found.items() if verdict is Verdict.HOLDS}
     assert holding == set()
+
+
+@pytest.mark.parametrize(('lazy', 'verdict'), [(980, Verdict.HOLDS), (999, Verdict.FAILS)])
+def test_a_gain_of_less_than_one_per_cent_is_none(lazy, verdict, tmp_path):
+    def figures(row):
+        return dict.fromkeys(('search_time_s', 'expansions'), lazy if row['series'].endswith('lazy') else 1000)
+
+    results = results_of(tmp_path, made_up(PAPER_2014_DYNAMIC, figures))
+    for claim in report.CLAIMS:
+        if claim.part == 'Figure 6':
+            finding = judge(claim, results).finding
+            assert finding.verdict is verdict, claim.id
+            assert 'below 1 in 18 cases' in finding.figure
+
+
+@pytest.mark.parametrize('measure', ['search_time_s', 'expansions'])
+def test_what_rises_on_its_way_down_does_not_fall_with_w(measure, tmp_path):
+    def figures(row):
+        rises = row['series'] == 'TB-WA*(1.8)' and row['set'] == 'BG'
+        made = static_claimed(row)
+        return {**made, measure: made[measure] * (1.5 if rises else 1)}
+
+    found = verdicts(results_of(tmp_path, made_up(PAPER_2014, figures)))
+    names = {'search_time_s': 'time falls with w', 'expansions': 'expansions fall with w'}
+    assert found[f'2014 {names.pop(measure)}'] is Verdict.ONLY_IF
+    assert found[f'2014 {names.popitem()[1]}'] is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(('most', 'verdict'), [(0.6, Verdict.HOLDS), (0.9, Verdict.FAILS)])
+def test_what_tbaa_star_uses_of_its_time_is_an_average(most, verdict, tmp_path):
+    """A fifth with the longer four intervals, and more with the shortest."""
+
+    def figures(row):
+        made = as_printed(row)
+        share = most if row['x'] == EXPANSIONS[0] else 0.2
+        return {**made, 'expansions': round(share * row['x'] * made['intervals'])}
+
+    found = verdicts(results_of(tmp_path, made_up(PAPER_2012, figures)), claims_2012.CLAIMS)
+    assert {found[f'2012 T{table} little of the time'] for table in (2, 3)} == {verdict}
 
 
 JUDGED = (PAPER_2009, PAPER_2012, PAPER_2014, PAPER_2014_DYNAMIC)
@@ -399,7 +438,10 @@ def test_small_rises_do_not_count():
 
 @pytest.mark.parametrize(
     ('value', 'text'),
-    [(0, '0'), (0.0123, '0.012'), (1.234, '1.23'), (12.34, '12.3'), (123.4, '123'), (12345, '12,345')],
+    [
+        *((0, '0'), (0.0123, '0.012'), (1.234, '1.23'), (12.34, '12.3'), (123.4, '123'), (12345, '12,345')),
+        *((859.5, '860'), (860.5, '861'), (2021.5, '2,022'), (2022.5, '2,023')),
+    ],
 )
 def test_numbers_have_three_digits(value, text):
     assert number(value) == text
@@ -541,6 +583,29 @@ def test_no_experiment_but_one_gives_a_report_that_says_so(tmp_path):
     assert not [one for one in the_report.judged if one.claim.paper != '2012' and one.finding.verdict is Verdict.HOLDS]
 
 
+def test_maps_at_hand_are_told_where_the_paper_took_all_of_a_game(tmp_path):
+    rows = [{**row, 'generated': False} for row in made_up(PAPER_2014)]
+    numbers = [len({row['map'] for row in rows if row['set'] == name}) for name in ('BG', 'WC3', 'ROOMS')]
+    write(tmp_path, rows)
+    told = 'those at hand were: {} of BG, {} of WC3, {} of ROOMS.'.format(*numbers)
+    the_report = made(tmp_path, quick=False)
+    for text in (as_html(the_report), as_markdown(the_report)):
+        assert told in text
+    generated = tmp_path / 'generated'
+    generated.mkdir()
+    write(generated, made_up(PAPER_2014))
+    assert 'at hand were' not in as_markdown(made(generated, quick=False))
+
+
+def test_claims_that_are_put_twice_are_counted(everything):
+    summary = as_markdown(made(everything))
+    twice = summary.count('| The same by ')
+    assert twice > 5
+    assert (
+        f'Of {len(report.CLAIMS)} claims about time-bounded search that three papers make, {twice} of them' in summary
+    )
+
+
 def test_reasons_are_of_claims_that_there_are_and_are_shown(some, monkeypatch):
     assert set(REASONS) <= {claim.id for claim in report.CLAIMS}
     failing = next(one.claim.id for one in made(some).judged if one.finding.verdict is Verdict.FAILS)
@@ -615,6 +680,7 @@ def test_the_newest_report_in_docs_says_what_its_cells_say():
     for one in remade.judged:
         assert claim_of(one, remade) in page
     assert {path.name for path in folder.glob('*.svg')} == set(re.findall(r'!\[.*?\]\((.*?)\)', summary))
+    assert opening(remade) in (folder.parents[1] / 'README.md').read_text()
 
 
 def test_claims_are_rows_of_a_table():

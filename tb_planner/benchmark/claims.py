@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,8 +24,9 @@ FLAT = 0.01
 LITTLE = 0.1
 """Costs that differ by less than this fraction are similar."""
 FALLING = 'the mean falls from the first to the last, and rises by more than 1 % in no step'
-BY_EXPANSIONS = 'The same by expansions, which do not depend on the machine'
-"""Words of several claims: a test, by falls(); and a claim about time in another unit."""
+AGAIN = 'The same by '
+BY_EXPANSIONS = f'{AGAIN}expansions, which do not depend on the machine'
+"""Words of several claims: a test, by falls(); a claim in another unit; and one about time by expansions."""
 
 
 class Verdict(enum.Enum):
@@ -250,10 +252,15 @@ def number(value: float) -> str:
     """Three digits."""
     if value != value or abs(value) in (0.0, float('inf')):
         return {0.0: '0', float('inf'): '∞'}.get(abs(value), '–')
-    if abs(value) >= 1000:
-        return f'{value:,.0f}'
-    digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
+    if abs(value) >= 100:
+        return whole(value)
+    digits = 2 if abs(value) < 10 else 1
     return f'{value:.{digits}f}' if abs(value) >= 0.1 else f'{value:.2g}'
+
+
+def whole(value: float) -> str:
+    """Rounded; halves go up, so that what differs by one does not look alike."""
+    return f'{math.floor(value + 0.5):,}'
 
 
 def percent(fraction: float) -> str:

@@ -38,7 +38,8 @@ LEFT_OUT = (
     'PR LRTA* and D LRTA* (2009, Figure 4): they need state abstractions and pattern databases.',
     'What rows do not tell: where the agent was when the optimal path was found (2009, section 4.3); when D* Lite '
     'found its first path (2012, section 8.2).',
-    'The maps of 2009 are not named, so others stand in; "all" maps of a game (2014) are those that are at hand.',
+    'The maps of 2009 are not named, so others stand in; "all" maps of a game (2014) are those that were at hand, not '
+    'all that there are.',
     'Theorems are proved or refuted by tests, not by rows, but for the cost bound; Theorem 3 of 2014 does not hold for '
     'w > 1: test/test_theorems.py.',
     'Figures without printed numbers (2009, Figure 3; 2014, all) are compared with what the text says of them alone.',
@@ -78,6 +79,7 @@ class Report:
     extents: Table
     map_names: tuple[str, ...]
     shortfalls: tuple[str, ...]
+    maps_at_hand: tuple[str, ...]
     provenance: tuple[str, ...]
     decisions: tuple[tuple[str, str], ...]
     """Experiment, and what its docstring says of its conditions."""
@@ -128,6 +130,7 @@ def make_report(results: Results, experiments: Iterable[Experiment], date: str, 
         extents=tables.extents(results),
         map_names=tuple(tables.map_names(results)),
         shortfalls=tuple(tables.shortfalls(results)),
+        maps_at_hand=tuple(tables.maps_at_hand(results)),
         provenance=tuple(provenance_of(results)),
         decisions=tuple((one.name, inspect.getdoc(one.parts) or '') for one in experiments),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from tb_planner.benchmark.claims import Judged, Verdict
+from tb_planner.benchmark.claims import AGAIN, Judged, Verdict
 from tb_planner.benchmark.drawing import INK, panel_svg, style_of
 from tb_planner.benchmark.plots import Plot
 from tb_planner.benchmark.report import LEFT_OUT, RULES, Report, Section
@@ -97,17 +97,21 @@ def warning() -> str:
 
 def opening(report: Report) -> str:
     holds, only_if, fails, not_run, left_out = report.counts(report.judged)
+    again = sum(one.claim.text.startswith(AGAIN) for one in report.judged)
     return (
-        f'Of {len(report.judged)} claims about time-bounded search that three papers make, {holds} hold here, '
-        f'{only_if} hold only under a condition, {fails} do not hold, {not_run} were not run, and '
-        f'{left_out} are left out.'
+        f'Of {len(report.judged)} claims about time-bounded search that three papers make, {again} of them put '
+        f'twice, by expansions or by number, {holds} hold here, {only_if} hold only under a condition, {fails} do not '
+        f'hold, {not_run} were not run, and {left_out} are left out.'
     )
 
 
 def caution(report: Report) -> str:
-    if not report.shortfalls:
-        return 'All of the papers’ problems were run.'
-    return f'Not all of the papers’ problems were run; on each map: {"; ".join(report.shortfalls)}.'
+    told = 'All of the papers’ problems were run.'
+    if report.shortfalls:
+        told = f'Not all of the papers’ problems were run; on each map: {"; ".join(report.shortfalls)}.'
+    if report.maps_at_hand:
+        told += f' Where a paper took all maps of a game, those at hand were: {", ".join(report.maps_at_hand)}.'
+    return told
 
 
 def navigation(report: Report) -> str:

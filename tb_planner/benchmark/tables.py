@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tb_planner.benchmark import published
 from tb_planner.benchmark.cells import Cell, Curves, NotRun, Results
-from tb_planner.benchmark.claims import Judged, number, percent
+from tb_planner.benchmark.claims import Judged, number, percent, whole
 from tb_planner.benchmark.claims_2012 import index_of, lengths
 from tb_planner.benchmark.curves_2014 import SETS, TBA, back_share, everybody, look_aheads, number_of, sets_of, weighted
 
@@ -93,7 +93,7 @@ def _table_of_2012(curves: Curves, table: str, measure: str, unit: str) -> Table
         for x in xs:
             index = index_of(x)
             printed = (pair.intervals if measure == 'intervals' else pair.movements)[index] if index is not None else 0
-            here = f'{curves.mean(measure, series, x):,.0f}'
+            here = whole(curves.mean(measure, series, x))
             cells.append(f'{here} ({printed:,})' if printed else here)
         lines.append(tuple(cells))
     words = {'intervals': 'time intervals', 'moves': 'movements'}
@@ -220,7 +220,7 @@ def floating_ties(results: Results) -> list[Table]:
         floating, exact = (
             curves.mean('expansions', series, math.inf, set_name) for series in ('A*, floating', 'TBA*, larger_g')
         )
-        lines.append((set_name, f'{exact:,.0f}', f'{floating:,.0f}', number(floating / exact)))
+        lines.append((set_name, whole(exact), whole(floating), number(floating / exact)))
     header = ('maps', 'exact √2', 'floating √2', 'factor')
     return [Table('A* with a floating √2: expansions', header, tuple(lines), 'Both break ties to the larger g.')]
 
@@ -254,7 +254,7 @@ def moves_a_search(results: Results) -> list[Table]:
             continue
         ks = _ks(curves)
         lines = tuple(
-            (series, *(f'{curves.mean("intervals", series, k):,.0f}' for k in ks)) for series in sorted(curves.series)
+            (series, *(whole(curves.mean('intervals', series, k)) for k in ks)) for series in sorted(curves.series)
         )
         header = ('algorithm', *(f'k = {k:,g}' for k in ks))
         title = f'RTAA* and daRTAA*, one move a search or the whole path, {world} terrain: intervals'
@@ -337,6 +337,15 @@ def shortfalls(results: Results) -> list[str]:
             place = ', '.join(key[:2])
             short[place] = min(least, short.get(place, (least, paper))[0]), paper
     return [f'{place}: {here} of {paper}' for place, (here, paper) in short.items()]
+
+
+def maps_at_hand(results: Results) -> list[str]:
+    """Sets of which the paper took all maps, and how many were run: '50 of BG'. Generated ones are no part of them."""
+    return [
+        f'{len({cell.key["map"] for cell in cells})} of {key[2]}'
+        for key, cells in _by_set(results).items()
+        if published.EXTENTS.get(key, EXTENT_UNKNOWN).all_maps and cells[0].key['generated'] != 'True'
+    ]
 
 
 def _by_set(results: Results) -> dict[tuple[str, str, str], list[Cell]]:
