@@ -10,7 +10,6 @@ import argparse
 import math
 import os
 import re
-import socket
 import sys
 import tempfile
 import time
@@ -42,7 +41,6 @@ from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
 from tb_planner.view import make_page
-from tb_planner.view.server import HOST
 
 if TYPE_CHECKING:
     from tb_planner.ros.onlooker import Onlooker
@@ -61,6 +59,8 @@ DRIVE_LIMIT_S = 90.0
 LAST_WORDS_LIMIT_S = 2.0
 LAST_LINES = 15
 RECORD, REPLAY = '.tbrun', '.html'
+SHOWN_AT = re.compile(r'the run is shown at (http://[\w.:]+/)')
+"""What the view says."""
 
 
 class CannotRun(RuntimeError):
@@ -161,13 +161,15 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
     with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
         record = begin_record(options.png.with_suffix(RECORD).resolve(), Path(folder))
+        remove_older(options.png, options.png.with_suffix(REPLAY))
         with Processes(Path(folder), environment) as processes:
             planner = start_nodes(processes, options, journey, record)
+            view = start_view(processes, record) if options.view else None
             print(announcement(options, journey, domain), flush=True)
-            if options.view:
-                print(f'In the browser: {start_view(processes, record)}', flush=True)
             with closing(Onlooker(drive)) as onlooker:
                 watch = Watch(onlooker, processes, signals)
+                if view is not None:
+                    print(f'In the browser: {watch.wait_for_page(view)}', flush=True)
                 watch.wait_for_both()
                 onlooker.give_goal()
                 time_s = watch.drive(options.limit_s)
@@ -189,6 +191,14 @@ def begin_record(path: Path, folder: Path) -> Path:
         print(f'demo: the record of this run is not kept: {path}: {error.strerror}', file=sys.stderr)
         return folder / path.name
     return path
+
+
+def remove_older(*paths: Path) -> None:
+    """What an older run has left, and this one, ended in the middle, would not write anew."""
+    for path in paths:
+        if path.is_file():  # and no device
+            with suppress(OSError):
+                path.resolve().unlink()
 
 
 def write_replay(record: Path, replay: Path, title: str, said: str) -> str:
@@ -229,13 +239,9 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
     return processes.start_module('tb_planner.ros.planner_node', ros_arguments(search))
 
 
-def start_view(processes: Processes, record: Path) -> str:
-    """Where it is to be seen."""
-    with socket.create_server((HOST, 0)) as free:
-        port = free.getsockname()[1]
-    view = {'record': str(record), 'port': port}
-    processes.start_module('tb_planner.ros.view_node', ros_arguments(view))
-    return f'http://{HOST}:{port}/'
+def start_view(processes: Processes, record: Path) -> Process:
+    """It takes a port that is free, and says which."""
+    return processes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'port': 0}))
 
 
 class Watch:
@@ -245,6 +251,12 @@ class Watch:
         self._onlooker = onlooker
         self._processes = processes
         self._signals = signals
+
+    def wait_for_page(self, view: Process) -> str:
+        """Where it is to be seen."""
+        if not self._look_on_until(lambda: SHOWN_AT.search(view.said), START_LIMIT_S):
+            raise CannotRun(f'the page is not there after {START_LIMIT_S:g} s\n{self._last_lines()}')
+        return SHOWN_AT.findall(view.said)[0]
 
     def wait_for_both(self) -> None:
         if not self._look_on_until(lambda: self._onlooker.is_ready, START_LIMIT_S):
@@ -274,10 +286,10 @@ class Watch:
             self._look_on_until(lambda: False, math.inf)
         self._signals.clear()  # it has ended what was to be ended
 
-    def _look_on_until(self, condition: Callable[[], bool], limit_s: float) -> bool:
+    def _look_on_until(self, condition: Callable[[], object], limit_s: float) -> bool:
         def is_over() -> bool:
             self._check()
-            return condition()
+            return bool(condition())
 
         return self._onlooker.spin_until(is_over, limit_s)
 

@@ -18,6 +18,7 @@ from PIL import Image
 from processes import wait_for
 
 from tb_planner.recording import read_record
+from tb_planner.ros.demo import remove_older, start_view
 
 DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
 LIMIT_S = 120
@@ -103,7 +104,11 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(start_
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_demo_that_is_told_to_end_leaves_no_process_behind(start_demo, picture, tmp_path, number):
+def test_a_demo_that_is_told_to_end_leaves_no_process_behind_and_nothing_of_an_older_run(
+    start_demo, picture, tmp_path, number
+):
+    for suffix in ('.png', '.html', '.tbrun'):
+        picture.with_suffix(suffix).write_text('of an older run')
     with (tmp_path / 'said').open('wb') as file:
         demo = start_demo('--png', str(picture), stdout=file)
     said = tmp_path / 'said'
@@ -112,6 +117,7 @@ def test_a_demo_that_is_told_to_end_leaves_no_process_behind(start_demo, picture
     demo.process.send_signal(number)
     assert demo.process.wait(LIMIT_S) == 130, said.read_text()
     assert demo.processes_left() == {}
+    assert [path.name for path in tmp_path.glob('run.*')] == ['run.tbrun']
 
 
 def test_on_a_terminal_one_line_is_written_over_and_control_c_ends_it(start_demo, picture):
@@ -159,6 +165,30 @@ def test_without_ros_it_says_what_to_install():
     done = subprocess.run([sys.executable, '-c', hide_and_run], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
     assert '[ros,plot]' in done.stderr
+
+
+def test_what_is_removed_is_a_file_also_behind_a_link_and_nothing_else(tmp_path):
+    """As /dev/null is nothing that a run has left."""
+    older, link, pipe = (tmp_path / name for name in ('older.png', 'link.png', 'pipe.png'))
+    older.write_text('of an older run')
+    link.symlink_to(older)
+    os.mkfifo(pipe)
+    remove_older(link, tmp_path / 'none.png', pipe)
+    assert not older.exists()
+    assert link.is_symlink()
+    assert pipe.exists()
+
+
+def test_the_view_is_left_to_find_a_free_port_itself(tmp_path):
+    """One that is looked for before may be somebody else's by then."""
+    started = []
+
+    class NoProcesses:
+        def start_module(self, module, arguments):
+            started.extend(arguments)
+
+    start_view(NoProcesses(), tmp_path / 'run.tbrun')
+    assert 'port:=0' in started
 
 
 def read_until(terminal, pattern):
