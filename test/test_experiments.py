@@ -19,13 +19,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_planner import Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
+from tb_planner import Changing, Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
 from tb_planner.baselines import BASELINES
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.cells import NotRun, Results, read_results
 from tb_planner.benchmark.engine import TIMES, Options
 from tb_planner.benchmark.floating_ties import floating_a_star
 from tb_planner.benchmark.map_sets import maps_of
+from tb_planner.benchmark.ours import OURS_REPLANNING
 from tb_planner.benchmark.paper_2009 import PAPER_2009
 from tb_planner.benchmark.paper_2012 import PAPER_2012
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
@@ -434,6 +435,19 @@ def test_a_row_tells_what_move_to_goal_tells():
             assert row[name] == getattr(run, name), (setting, name)
         assert row['cost'] == pytest.approx(run.cost)
         assert row['optimal_cost'] == pytest.approx(find_path(Grid(blocked), *problem).cost)
+
+
+@pytest.mark.parametrize('experiment', [PAPER_2014_DYNAMIC, OURS_REPLANNING], ids=lambda experiment: experiment.name)
+def test_on_changing_maps_a_row_is_that_of_an_agent_with_a_map_of_its_own(experiment):
+    """Trials have one map for the world and the agent, which is faster."""
+    task = next(tasks_of(experiment.name, experiment.parts(Options(quick=True)), seed=3))
+    ground = Ground(task)
+    for row, setting in zip(carry_out_task(task), task.settings, strict=True):
+        agent = new_agent(setting, Grid(ground.true), ground.problem, seed=0)
+        run = move_to_goal(agent, Changing(Grid(ground.true), setting.rate, seed=ground.world_seed))
+        assert (row['status'], row['cost']) == (run.status.name, pytest.approx(run.cost))
+        for name in ('moves', 'back_moves', 'intervals', 'expansions', 'searches'):
+            assert row[name] == getattr(run, name), (setting, name)
 
 
 def test_partly_unknown_terrain_hides_15_per_cent_of_the_free_cells():
