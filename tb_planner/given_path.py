@@ -49,6 +49,11 @@ class PathGiver:
             self._decide(navigator, goal, geometry, pose)
         return self.path
 
+    def begin_anew(self) -> None:
+        """The controller has given up. The next path begins where the robot is: what a controller is given anew it looks
+        for the robot on its first metres only."""
+        self.path, self._is_plan = None, False
+
     def _decide(self, navigator: Navigator, goal: Pose2, geometry: Geometry, pose: Pose2) -> None:
         points_m, given = navigator.plan_points(), self.path
         whole, tolerance_m = navigator.plan_reaches_goal, SAME_CELLS * geometry.resolution_m

@@ -60,6 +60,18 @@ def test_on_a_map_that_does_not_change_one_path_is_given_and_a_stop_on_arrival()
     assert path.goal == Pose2(2.62, 0.57, 0.5)
 
 
+def test_to_a_controller_that_begins_anew_the_way_is_given_from_where_the_robot_is():
+    given = Given(Trip(free_room(40, 30), (0.35, 1.55), (3.62, 1.57)))
+    given.drive(20)
+    given.giver.begin_anew()
+    given.tick()
+    old, new = given.paths
+    at = np.hypot(*(old.points_m - given.trip.place).T).argmin()
+    assert at > 15
+    assert new.points_m.tolist() == old.points_m[at:].tolist()
+    assert given.trip.navigator.planner.searches == 1
+
+
 @pytest.mark.parametrize('k', [1, 5, 15])
 def test_no_path_is_given_before_the_plan_reaches_the_goal(k):
     given = Given(Trip(picture(WALL_WITH_TWO_DOORS), (0.35, 0.55), (2.62, 0.57), k=k))
