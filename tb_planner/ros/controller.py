@@ -1,7 +1,8 @@
 """Nav2's controller server as what drives the robot (output: follow_path): it is sent the path, and told to stop.
 
 Paths go to the action follow_path. A new one preempts the old one there, and the robot does not brake. But a path that
-comes while an older one is being canceled would be ended with it; so the end of that is waited for.
+comes while an older one is being canceled would be ended with it; so the end of that is waited for. One that is not
+answered in time is canceled, too: it may be accepted later, or be followed already.
 
 A server that is not there, refuses, gives up, or falls silent is reported, and tried again: after a second, then after
 twice as long each time, up to eight seconds. All is done by the thread of the ticks; nothing is waited for in a tick.
@@ -196,8 +197,9 @@ class Controller:
         """By its id: the server may not have answered yet."""
         sent.cancels += 1
         sent.canceled_s = now_s
-        answer, was_accepted = ClientGoalHandle(self._client, sent.id, None).cancel_goal_async(), sent.accepted
-        answer.add_done_callback(lambda future: self._cancel_answered(sent, future, was_accepted))
+        answer = ClientGoalHandle(self._client, sent.id, None).cancel_goal_async()
+        was_accepted, is_first = sent.accepted, sent.cancels == 1
+        answer.add_done_callback(lambda future: self._cancel_answered(sent, future, was_accepted, is_first))
 
     # -------------------------------------------------------------------------------------------------- answers
     def _hear_answers(self) -> None:
@@ -214,21 +216,25 @@ class Controller:
             return
         sent.accepted = True
         handle.get_result_async().add_done_callback(lambda result: self._ended(sent, result))
-        if sent is not self._sent:  # a cancel may have come before the path itself
+        if sent is not self._sent:  # a cancel may have come before the path itself, or it was waited for no longer
+            self._leaving, sent.cancels = self._leaving or sent, 0
             self._cancel(sent, self._clock())
 
     def _hear(self, sent: _Sent) -> None:
         sent.feedback_s = self._clock()
 
-    def _cancel_answered(self, sent: _Sent, future: Future, was_accepted: bool) -> None:
-        """was_accepted: before it was to be canceled; else the server may not have known it yet."""
+    def _cancel_answered(self, sent: _Sent, future: Future, was_accepted: bool, is_first: bool) -> None:
+        """was_accepted: before it was to be canceled; else the server may not have known it yet, when asked for the
+        first time."""
         code = future.result().return_code
         sent.stops = sent.stops or code in _CANCELED_OR_DONE
-        if sent is not self._leaving or not was_accepted:
+        if sent is not self._leaving:
             return
-        if code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID:  # a server that was started since follows nothing of ours
-            self._leaving = None
-        elif not sent.stops:
+        was_lost = not sent.accepted and not is_first
+        is_unknown = code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID and (was_accepted or was_lost)
+        if is_unknown or code == CancelGoal.Response.ERROR_GOAL_TERMINATED:
+            self._leaving = None  # a server that was started since follows nothing of ours
+        elif was_accepted and not sent.stops:
             self._problems.warn('controller', f'{self._name} does not stop: its answer is {code}; asked again')
 
     def _ended(self, sent: _Sent, future: Future) -> None:
@@ -266,6 +272,7 @@ class Controller:
         if not there:
             self._failed(sent, f'lost: nobody serves the action {self._name} any more')
         elif not sent.accepted and now_s - sent.since_s > ANSWER_S:
+            self._leave(now_s)  # it may be accepted still, or its answer be lost
             self._failed(sent, f'not answered for {ANSWER_S:g} s')
         elif sent.feedback_s is not None and now_s - sent.feedback_s > SILENCE_S:
             self._leave(now_s)  # it may be following still

@@ -2,9 +2,11 @@
 
 import logging
 import time
+from types import SimpleNamespace
 
 import pytest
 import rclpy
+from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
 from controller_server import ControllerServer
 from processes import LIMIT_S
@@ -76,6 +78,127 @@ def planner(server):
     one.controller.close()
     node.destroy_node()
     context.try_shutdown()
+
+
+class Server:
+    """Answers when the test says so."""
+
+    def __init__(self):
+        self.asked = []
+        """To follow a path: the answers that are waited for."""
+        self.canceled = []
+        """Likewise, to leave one."""
+
+    def accept(self, number=-1):
+        """The future is the result."""
+        result = Future()
+        self.asked[number].set_result(SimpleNamespace(accepted=True, get_result_async=lambda: result))
+        return result
+
+    def answer_cancel(self, code, number=-1):
+        self.canceled[number].set_result(CancelGoal.Response(return_code=code))
+
+
+@pytest.fixture
+def scripted(ros_environment, monkeypatch):
+    """A planner, and a server with which no message gets lost or comes by surprise."""
+    server = Server()
+
+    def ask(asked):
+        asked.append(Future())
+        return asked[-1]
+
+    client = SimpleNamespace(
+        server_is_ready=lambda: True, send_goal_async=lambda *_: ask(server.asked), destroy=lambda: None
+    )
+    handle = SimpleNamespace(cancel_goal_async=lambda: ask(server.canceled))
+    monkeypatch.setattr(controller, 'ActionClient', lambda *_: client)
+    monkeypatch.setattr(controller, 'ClientGoalHandle', lambda *_: handle)
+    monkeypatch.setattr(controller, 'PARTING_S', 0.0)
+    context = rclpy.Context()
+    context.init()
+    node = LifecycleNode('planner', context=context)
+    planner = Planner(node)
+    yield planner, server
+    planner.controller.close()
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def wait_in_vain(planner, server):
+    """For the answer to a path."""
+    planner.tick()
+    assert len(server.asked) == 1
+    planner.now_s += ANSWER_S + 0.01
+    planner.tick()
+    assert planner.problems.last == 'the path is not answered for 2 s; it is sent again in 1 s'
+    assert len(server.canceled) == 1
+
+
+def test_a_path_that_is_accepted_late_has_ended_before_the_next_one_is_sent(scripted):
+    """They would be ended together, or both be followed."""
+    planner, server = scripted
+    wait_in_vain(planner, server)
+    planner.now_s += RETRY_S + 0.01
+    planner.tick()
+    result = server.accept()
+    planner.tick()
+    assert len(server.canceled) == 3  # once more when it is not answered, and when it is accepted
+    for number in range(2):
+        server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, number)
+    server.answer_cancel(CancelGoal.Response.ERROR_NONE)
+    planner.tick()
+    assert len(server.asked) == 1
+    result.set_result(SimpleNamespace(status=GoalStatus.STATUS_CANCELED))
+    planner.tick()
+    assert len(server.asked) == 2
+
+
+def test_a_path_that_the_server_does_not_know_even_later_is_lost_and_sent_again(scripted):
+    planner, server = scripted
+    wait_in_vain(planner, server)
+    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
+    planner.now_s += RETRY_S + 0.01
+    planner.tick()
+    assert len(server.asked) == 1
+    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
+    planner.tick()
+    assert len(server.asked) == 2
+    assert planner.controller.failures == 1
+
+
+def test_a_path_whose_answer_is_lost_is_left_all_the_same(scripted):
+    planner, server = scripted
+    wait_in_vain(planner, server)
+    server.answer_cancel(CancelGoal.Response.ERROR_NONE)
+    planner.now_s += RETRY_S + 0.01
+    planner.tick()
+    assert len(server.asked) == 1
+    server.answer_cancel(CancelGoal.Response.ERROR_GOAL_TERMINATED)
+    planner.tick()
+    assert len(server.asked) == 2
+    assert planner.problems.last.startswith('the path is not answered')
+
+
+def test_a_path_that_is_accepted_when_nobody_waits_for_it_any_more_is_canceled_until_it_stops(scripted):
+    planner, server = scripted
+    wait_in_vain(planner, server)
+    planner.navigator.cancel()
+    while not planner.problems.last.startswith('follow_path has not said that the robot stops'):
+        planner.now_s += RETRY_S + 0.01
+        planner.tick()
+    asked = len(server.canceled)
+    result = server.accept()
+    for times in (1, 2, 3):
+        assert len(server.canceled) == asked + times
+        server.answer_cancel(CancelGoal.Response.ERROR_REJECTED)
+        planner.now_s += RETRY_S + 0.01
+        planner.tick()
+    result.set_result(SimpleNamespace(status=GoalStatus.STATUS_CANCELED))
+    asked = len(server.canceled)
+    planner.now_s += RETRY_S + 0.01
+    planner.tick()
+    assert len(server.canceled) == asked
 
 
 def follow(planner, server):
