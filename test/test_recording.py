@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
 from trip import Trip, free_room
 
 from tb_planner import (
@@ -450,6 +451,129 @@ def test_a_chunk_that_unpacks_to_more_than_there_can_be_is_not_unpacked(tmp_path
     path = written(tmp_path)
     monkeypatch.setattr('tb_planner.recording.format.LARGEST_CHUNK', 2000)
     with pytest.raises(BadRecord, match='more than 2000 bytes'):
+        read_record(path)
+
+
+def test_chunks_that_together_unpack_to_more_than_there_can_be_are_not_unpacked(tmp_path, monkeypatch):
+    """A few kilobytes may say that they are many gigabytes; the last chunk is no exception."""
+    path = written(tmp_path)
+    data = path.read_bytes()
+    zeros = chunk_of({'kind': 'zeros', 'columns': [['map', 'u1', 10**6]]}, bytes(10**6))
+    monkeypatch.setattr('tb_planner.recording.format.LARGEST_RECORD', 10**7)
+    path.write_bytes(data + 5 * zeros)
+    read_record(path)
+    path.write_bytes(data + 10 * zeros)
+    with pytest.raises(BadRecord, match='with those before it of 10000000'):
+        read_record(path)
+
+
+def test_a_column_of_more_numbers_than_there_can_be_ticks_is_not_worked_out(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    monkeypatch.setattr('tb_planner.recording.format.LARGEST_COLUMN', 50)
+    with pytest.raises(BadRecord, match='numbers of more than 50 bytes'):
+        read_record(path)
+
+
+def test_of_a_large_file_that_is_no_record_only_the_beginning_is_read(tmp_path):
+    """Somebody has taken a bag for a record."""
+    path = tmp_path / 'drive.mcap'
+    with path.open('wb') as file:
+        file.truncate(2**38)  # which takes no room on the disk
+    with pytest.raises(BadRecord, match='begins with'):
+        read_record(path)
+
+
+def changed(tmp_path, change):
+    """The path of a record that was good, and has been changed."""
+    path = tmp_path / 'changed.tbrun'
+    path.write_bytes(changed_record(written(tmp_path).read_bytes(), change))
+    return path
+
+
+def no_change(head, columns):
+    pass
+
+
+def a_tick_more(head, columns):
+    head['count'] += 1
+
+
+def half_a_tick(head, columns):
+    head['count'] = 0.5
+
+
+def fewer_ticks_than_none(head, columns):
+    head['count'] = -1
+
+
+def a_root_more(head, columns):
+    columns['roots'][1] += as_varints([1])
+
+
+def a_number_without_end(head, columns):
+    columns['left'][1] = 400 * b'\xff' + b'\1' + columns['left'][1][1:]
+
+
+def a_map_larger_than_it_is(head, columns):
+    next(event['map'] for event in head['events'] if 'map' in event).update(width=10**6, height=10**6)
+
+
+def a_map_of_texts(head, columns):
+    next(event['map'] for event in head['events'] if 'map' in event).update(width='200')
+
+
+def a_map_that_is_less_than_nothing(head, columns):
+    facts = next(event['map'] for event in head['events'] if 'map' in event)
+    facts.update(width=-facts['width'], height=-facts['height'])
+
+
+def an_event_at_no_tick(head, columns):
+    head['events'].append({'tick': 10**9, 'restarts': ['blocked']})
+
+
+def a_restart_for_no_reason(head, columns):
+    head['events'].append({'tick': 0, 'restarts': [3]})
+
+
+def a_status_that_is_a_number(head, columns):
+    head['events'].append({'tick': 0, 'status': 3})
+
+
+@pytest.mark.parametrize(
+    ('change', 'told'),
+    [
+        (a_tick_more, r'entries; there are \d+ ticks'),
+        (half_a_tick, r'a chunk has 0\.5 ticks'),
+        (fewer_ticks_than_none, 'a chunk has -1 ticks'),
+        (shares_of_more_than_there_is, r'expanded is \d+ long; its ticks have 2147483648 of it'),
+        (a_root_more, r'roots is \d+ long'),
+        (a_number_without_end, 'a number has more than 35 bits'),
+        (a_map_larger_than_it_is, 'map is 12000 long; its ticks have 1000000000000 of it'),
+        (a_map_of_texts, "has '200' x 60 cells"),
+        (a_map_that_is_less_than_nothing, 'has -200 x -60 cells'),
+        (an_event_at_no_tick, 'an event is at tick 1000000000'),
+        (a_restart_for_no_reason, 'restarts that are no texts'),
+        (a_status_that_is_a_number, 'status or restarts that are no texts'),
+    ],
+    ids=lambda value: getattr(value, '__name__', ''),
+)
+def test_what_does_not_fit_together_is_refused_with_what_it_is(tmp_path, change, told):
+    read_record(changed(tmp_path, no_change))
+    with pytest.raises(BadRecord, match=told):
+        read_record(changed(tmp_path, change))
+
+
+@pytest.mark.parametrize('name', ['expanded', 'changes'])
+def test_cells_that_the_map_has_not_are_told_of_and_not_made_room_for(tmp_path, name):
+    replay = Replay(read_record(changed(tmp_path, beyond_the_map(name))))
+    with pytest.raises(BadRecord, match='tick 1 tells of cell 17179869184; the map has 12000'):
+        list(replay)
+
+
+def test_a_title_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / 'no.tbrun'
+    path.write_bytes(MAGIC + pack({'kind': 'head', 'title': ['</script>']}))
+    with pytest.raises(BadRecord, match='its title is'):
         read_record(path)
 
 

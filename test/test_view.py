@@ -14,11 +14,12 @@ import browser as this_browser
 import numpy as np
 import pytest
 from browser import Browser, BrowserError, chromium_or_skip
+from changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
 from PIL import Image
 
 from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
-from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED
+from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED, as_varints, pack
 from tb_planner.view import make_page
 from tb_planner.view.page import SCRIPTS
 
@@ -144,6 +145,12 @@ def test_the_command_writes_the_page(example, tmp_path):
     assert done.returncode == 0, done.stderr
     assert 'shown.html' in done.stdout
     assert '>Rooms &amp; &lt;walls&gt;</title>' in (tmp_path / 'shown.html').read_text(encoding='utf-8')
+
+
+def test_a_title_that_is_not_of_letters_does_not_keep_the_page_from_being_written(example, tmp_path):
+    done = run_view(example[1].with_suffix('.tbrun'), '-o', tmp_path / 'shown.html', '--title', 'Halle \udcff')
+    assert done.returncode == 0, done.stderr
+    assert '>Halle ?</title>' in (tmp_path / 'shown.html').read_text(encoding='utf-8')
 
 
 def test_the_command_writes_beside_the_record_where_nothing_is_said(tmp_path):
@@ -459,4 +466,73 @@ def test_what_is_not_a_record_is_said_on_the_page(browser, tmp_path):
     page = browser.open(path.as_uri())
     page.wait_for('document.getElementById("message")?.textContent.length > 0')
     assert 'not the record of a run' in page.run('document.getElementById("message").textContent')
+    page.close()
+
+
+def shown_from(browser, path, record):
+    path.write_text(make_page(record), encoding='utf-8')
+    return browser.open(path.as_uri())
+
+
+def a_root_beyond_the_map(head, columns):
+    flags = [5, *[4] * (head['count'] - 1)]
+    columns['flags'][1], columns['roots'][1] = as_varints(flags), as_varints([2**30])
+
+
+@pytest.mark.parametrize('change', [beyond_the_map('expanded'), beyond_the_map('changes'), a_root_beyond_the_map])
+def test_cells_that_the_map_has_not_do_not_keep_the_page_busy(browser, tmp_path, example, change):
+    data = example[1].with_suffix('.tbrun').read_bytes()
+    page = shown_from(browser, tmp_path / 'beyond.html', changed_record(data, change))
+    page.wait_for(LOADED, limit_s=20)
+    for tick in (1, 0, 2):
+        go_to(page, tick)
+    assert page.run('tbPlanner.replay.box ? tbPlanner.replay.box.y1 : 0') <= 36
+    assert page.complaints() == []
+    page.close()
+
+
+def ticks_without_end(head, columns):
+    head['count'] = 10**12
+
+
+def a_map_that_is_not_there(head, columns):
+    next(event['map'] for event in head['events'] if 'map' in event).update(width=10**6, height=10**6)
+
+
+@pytest.mark.parametrize(
+    ('change', 'told'),
+    [
+        (ticks_without_end, 'time_us is not there for each tick'),
+        (shares_of_more_than_there_is, 'expanded is longer or shorter than it says'),
+        (a_map_that_is_not_there, 'A map of 1000000 × 1000000 cells is not all there'),
+    ],
+    ids=lambda value: getattr(value, '__name__', ''),
+)
+def test_what_does_not_fit_together_is_said_on_the_page(browser, tmp_path, example, change, told):
+    """A live page gets what nobody has looked at before."""
+    data = example[1].with_suffix('.tbrun').read_bytes()
+    page = shown_from(browser, tmp_path / 'bad.html', changed_record(data, change))
+    page.wait_for('document.getElementById("message")?.textContent.length > 0', limit_s=20)
+    assert told in page.run('document.getElementById("message").textContent')
+    page.close()
+
+
+def test_texts_of_a_record_are_texts_on_the_page(browser, tmp_path, example):
+    """Whatever somebody has put into title, facts, status and reasons, nothing of it is run."""
+    evil = '</script><img src=x onerror="window.isRun = 1"><script>window.isRun = 1</script>'
+
+    def change(head, columns):
+        head['events'] = [event for event in head['events'] if 'map' in event]
+        head['events'] += [{'tick': 0, 'status': evil}, {'tick': 0, 'restarts': [evil]}]
+
+    changed = changed_record(example[1].with_suffix('.tbrun').read_bytes(), change)
+    about = {'kind': 'head', 'title': evil, 'algorithm': evil, 'facts': {evil: evil}}
+    head_end = len(MAGIC) + 4 + int.from_bytes(changed[len(MAGIC) : len(MAGIC) + 4], 'little')
+    page = shown_from(browser, tmp_path / 'evil.html', MAGIC + pack(about) + changed[head_end:])
+    page.wait_for(LOADED)
+    for name in ('title', 'facts', 'status', 'restarts'):
+        assert 'onerror' in page.run(f'document.getElementById("{name}").textContent'), name
+    assert page.run('document.querySelector("img")') is None
+    assert page.run('window.isRun') is None
+    assert page.complaints() == []
     page.close()

@@ -51,6 +51,12 @@ LEVEL = 1
 """Of zlib. Higher ones make files a tenth smaller and take three times as long."""
 LARGEST_CHUNK = 2**30
 """Bytes of a body, as large as a map of 32,000² cells."""
+LARGEST_RECORD = 2**32
+"""Bytes of all bodies together: a browser would hardly hold more, and a small file may say that it has far more."""
+LARGEST_COLUMN = 2**24
+"""Bytes of a column of numbers, which have an entry for each tick: they are worked out to many times as much."""
+GROUPS = 5
+"""Of 7 bits in a number, at most."""
 
 NEW_SEARCH, NEW_ROUTE, HAS_POSE, HAS_WAYPOINT = 1, 2, 4, 8
 """In flags."""
@@ -67,6 +73,10 @@ MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 class BadRecord(ValueError):
     """A file that is not a record, or not one that can be read here."""
+
+
+class TooLarge(BadRecord):
+    """One that would take too much memory."""
 
 
 class Chunk(NamedTuple):
@@ -88,7 +98,7 @@ def as_varints(numbers: ArrayLike) -> bytes:
     if not len(values):
         return b''
     groups = np.ones(len(values), np.int64)
-    for n in range(1, 5):
+    for n in range(1, GROUPS):
         groups += values >= np.uint64(1 << 7 * n)
     ends = np.cumsum(groups)
     out = np.zeros(int(ends[-1]), np.uint8)
@@ -106,6 +116,8 @@ def from_varints(data: bytes | NDArray[np.uint8]) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     ends = np.flatnonzero(octets < 128)
     starts = np.concatenate(([0], ends[:-1] + 1))
+    if int((ends - starts).max()) >= GROUPS:
+        raise BadRecord(f'a number has more than {7 * GROUPS} bits')
     shifts = np.arange(ends[-1] + 1) - np.repeat(starts, ends - starts + 1)
     parts = (octets[: ends[-1] + 1] & 127).astype(np.int64) << 7 * shifts
     return np.add.reduceat(parts, starts)
@@ -153,12 +165,19 @@ def pack(head: dict[str, Any], columns: Sequence[Column] = ()) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-def unpack(body: bytes) -> Chunk:
-    """What is behind a chunk's length."""
+def inflated(body: bytes, most: int) -> bytes:
+    """What is behind a chunk's length, if it is not larger than that."""
     inflater = zlib.decompressobj()
-    plain = inflater.decompress(body, LARGEST_CHUNK)
+    plain = inflater.decompress(body, most)
+    if inflater.unconsumed_tail:
+        raise TooLarge(f'it is of more than {LARGEST_CHUNK} bytes, or with those before it of {LARGEST_RECORD}')
     if not inflater.eof:
-        raise BadRecord(f'it is torn, or of more than {LARGEST_CHUNK} bytes')
+        raise BadRecord('it is torn')
+    return plain
+
+
+def unpack(plain: bytes) -> Chunk:
+    """A body."""
     (length,) = _LENGTH.unpack_from(plain)
     at = _LENGTH.size + length
     head = json.loads(plain[_LENGTH.size : at])
@@ -171,12 +190,14 @@ def unpack(body: bytes) -> Chunk:
 
 def _column(kind: str, data: bytes) -> NDArray[Any]:
     if kind == 'varint':
+        if len(data) > LARGEST_COLUMN:
+            raise TooLarge(f'it has numbers of more than {LARGEST_COLUMN} bytes')
         return from_varints(data)
     return np.frombuffer(data, {'f4': '<f4', 'u1': 'u1'}[kind])
 
 
-def chunks(data: bytes) -> Iterator[Chunk]:
-    """Of a file. A last chunk that is torn, as a crash may leave it, is passed over."""
+def check_begins(data: bytes) -> None:
+    """Whether a file that begins so may be a record; raises BadRecord."""
     if not data:
         raise BadRecord('it is empty: nothing has been recorded')
     if not data.startswith(MAGIC[:-1]):
@@ -184,20 +205,29 @@ def chunks(data: bytes) -> Iterator[Chunk]:
     if data[len(MAGIC) - 1 : len(MAGIC)] != MAGIC[-1:]:
         version = data[len(MAGIC) - 1 : len(MAGIC)]
         raise BadRecord(f'it is of version {version!r}; this tb_planner reads version {MAGIC[-1:]!r}')
-    at = len(MAGIC)
+
+
+def chunks(data: bytes) -> Iterator[Chunk]:
+    """Of a file. A last chunk that is torn, as a crash may leave it, is passed over."""
+    check_begins(data)
+    at, left = len(MAGIC), LARGEST_RECORD
     while at + _LENGTH.size <= len(data):
         (length,) = _LENGTH.unpack_from(data, at)
         at += _LENGTH.size
         if at + length > len(data):
             return
         try:
-            chunk = unpack(data[at : at + length])
+            plain = inflated(data[at : at + length], min(left, LARGEST_CHUNK))
+            chunk = unpack(plain)
+        except TooLarge as error:
+            raise BadRecord(f'its chunk at byte {at} cannot be read: {error}') from error
         except (zlib.error, struct.error, *MALFORMED) as error:
             if at + length == len(data):
                 return
             raise BadRecord(f'its chunk at byte {at} cannot be read: {error}') from error
         yield chunk
         at += length
+        left = max(left - len(plain), 1)
 
 
 def _make_classes_of_costs() -> NDArray[np.uint8]:

@@ -10,40 +10,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.recording.checks import SHARES, check_head, check_ticks
 from tb_planner.recording.format import (
+    MAGIC,
     MALFORMED,
     NEW_ROUTE,
     NEW_SEARCH,
     UNKNOWN_BLOCKED,
     BadRecord,
     Chunk,
+    check_begins,
     chunks,
     from_runs,
     from_varints,
 )
-
-_SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'route_bytes'}
-_PER_TICK = ('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size', 'x', 'y', 'yaw')
 
 
 class Record:
     """A run. Columns of the format by name, of all ticks; and what happens rarely, as the format's events."""
 
     def __init__(self, parts: list[Chunk]) -> None:
-        if not parts or parts[0].head.get('kind') != 'head':
-            raise BadRecord('it has no beginning')
-        self.head: dict[str, Any] = parts[0].head
+        self.head: dict[str, Any] = parts[0].head if parts else {}
+        check_head(self.head)
+        self.ticks = 0
         ticks = [part for part in parts[1:] if part.head['kind'] == 'ticks']
-        self.ticks = sum(part.head['count'] for part in ticks)
+        for part in ticks:
+            check_ticks(part, self.ticks)
+            self.ticks += part.head['count']
         self.events: list[dict[str, Any]] = [event for part in ticks for event in part.head['events']]
         names = ticks[0].columns if ticks else {}
         self.columns: dict[str, NDArray[Any]] = {
             name: np.concatenate([part.columns[name] for part in ticks]) for name in names
         }
-        for name in (*_PER_TICK, *_SHARES.values()) if ticks else ():
-            if len(self.columns[name]) != self.ticks:
-                raise BadRecord(f'{name} has {len(self.columns[name])} entries; there are {self.ticks} ticks')
-        self._ends = {name: np.cumsum(self.columns[size]) for name, size in _SHARES.items() if ticks}
+        self._ends = {name: np.cumsum(self.columns[size]) for name, size in SHARES.items() if ticks}
 
     @property
     def restarts(self) -> list[tuple[int, list[str]]]:
@@ -53,14 +52,17 @@ class Record:
     def share(self, name: str, tick: int) -> NDArray[np.uint8]:
         """A tick's part of `expanded`, `changes` or `route`."""
         end = int(self._ends[name][tick])
-        share: NDArray[np.uint8] = self.columns[name][end - int(self.columns[_SHARES[name]][tick]) : end]
+        share: NDArray[np.uint8] = self.columns[name][end - int(self.columns[SHARES[name]][tick]) : end]
         return share
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
     """Raises BadRecord, or OSError."""
     try:
-        return Record(list(chunks(Path(path).read_bytes())))
+        with Path(path).open('rb') as file:
+            begins = file.read(len(MAGIC))
+            check_begins(begins)  # before all is read: a bag that was mistaken for a record may be large
+            return Record(list(chunks(begins + file.read())))
     except BadRecord as error:
         raise BadRecord(f'{path} cannot be shown: {error}') from error
     except MALFORMED as error:
@@ -126,7 +128,8 @@ class Replay:
 
     def _change_map(self) -> None:
         gaps, lengths, classes = from_varints(self.record.share('changes', self.tick)).reshape(-1, 3).T
-        self.classes.reshape(-1)[from_runs(gaps, lengths)] = np.repeat(classes, lengths)
+        states = self._states(gaps, lengths)
+        self.classes.reshape(-1)[states] = np.repeat(classes, lengths)
 
     def _begin_search(self) -> None:
         self.expanded[...] = self.known[...] = False
@@ -136,7 +139,7 @@ class Replay:
             self.known.reshape(-1)[root] = True
 
     def _expand(self) -> None:
-        states = from_runs(*from_varints(self.record.share('expanded', self.tick)).reshape(-1, 2).T)
+        states = self._states(*from_varints(self.record.share('expanded', self.tick)).reshape(-1, 2).T)
         if not len(states):
             return
         self.expanded.reshape(-1)[states] = True
@@ -149,6 +152,12 @@ class Replay:
             if dx and dy and not self._facts['corner_cutting']:
                 legal &= self._is_free(columns, y) & self._is_free(x, rows)
             self.known[y[legal], x[legal]] = True
+
+    def _states(self, gaps: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        end, cells = int(gaps.sum() + lengths.sum()), self.classes.size
+        if end > cells:
+            raise BadRecord(f'tick {self.tick} tells of cell {end}; the map has {cells}')
+        return from_runs(gaps, lengths)
 
     def _is_free(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.bool_]:
         height, width = self.classes.shape

@@ -48,7 +48,7 @@ def view(options: argparse.Namespace) -> int:
     try:
         record = read_record(options.run)
         title = options.title or record.head.get('title') or options.run.stem
-        output.write_text(make_page(options.run.read_bytes(), title), encoding='utf-8')
+        output.write_text(make_page(options.run.read_bytes(), title), encoding='utf-8', errors='replace')
     except OSError as error:
         raise ValueError(f'{error.filename}: {error.strerror}') from error
     seconds = record.columns['time_us'].sum() / 1e6 if record.ticks else 0.0

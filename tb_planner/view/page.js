@@ -97,6 +97,15 @@ class Page {
     if (isAtEnd) this.sendScout();
   }
 
+  // What goes wrong with a record from anywhere is said on the page.
+  attempt(action) {
+    try {
+      action();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
   fail(error) {
     $('message').textContent = error.message;
     console.error(error);
@@ -108,10 +117,10 @@ class Page {
     const go = () => {
       const end = performance.now() + SCOUT_MS;
       while (this.scout.tick + 1 < this.record.ticks && performance.now() < end) this.scout.step();
-      if (this.scout.tick + 1 < this.record.ticks) setTimeout(go, 4);
+      if (this.scout.tick + 1 < this.record.ticks) setTimeout(() => this.attempt(go), 4);
       else this.scouting = false;
     };
-    go();
+    this.attempt(go);
   }
 
   // -------------------------------------------------------------------------------------------------- time
@@ -187,7 +196,7 @@ class Page {
   redraw() {
     if (this.wantsFrame) return;
     this.wantsFrame = true;
-    requestAnimationFrame((nowMs) => this.frame(nowMs));
+    requestAnimationFrame((nowMs) => this.attempt(() => this.frame(nowMs)));
   }
 
   frame(nowMs) {

@@ -5,6 +5,11 @@ const MAGIC = [0x54, 0x42, 0x52, 0x55, 0x4e, 0x0d, 0x0a, 0x01];
 const NEW_SEARCH = 1, NEW_ROUTE = 2, HAS_POSE = 4, HAS_WAYPOINT = 8;
 const DEAREST = 250, UNKNOWN = 251, UNKNOWN_BLOCKED = 252, KEPT_CLEAR = 253, OBSTACLE = 254;
 const AT_ONCE = 16; // chunks inflated side by side
+const SHARES = { expanded: 'expanded_bytes', changes: 'change_bytes', route: 'route_bytes' };
+const EACH_TICK = [
+  'time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size',
+  'x', 'y', 'yaw', 'waypoint_x', 'waypoint_y', ...Object.values(SHARES),
+];
 
 function fromBase64(text) {
   const plain = text.replace(/\s+/g, '');
@@ -114,6 +119,17 @@ const PER_TICK = {
   work: Float64Array, // what it takes to get here from the beginning
 };
 
+// A record may come from anywhere: what the rest of the page relies on is looked at before anything is taken.
+function check(head, columns) {
+  for (const name of EACH_TICK) {
+    if (columns[name]?.length !== head.count) throw new Error(`The record does not fit together: ${name} is not there for each tick.`);
+  }
+  for (const [name, sizes] of Object.entries(SHARES)) {
+    const size = columns[sizes].reduce((sum, bytes) => sum + bytes, 0);
+    if (columns[name]?.length !== size) throw new Error(`The record does not fit together: ${name} is longer or shorter than it says.`);
+  }
+}
+
 class Record {
   constructor() {
     this.head = {};
@@ -157,6 +173,7 @@ class Record {
   }
 
   appendTicks(head, columns) {
+    check(head, columns);
     this.appendEvents(head, columns.map);
     this.chunks.push({ expanded: columns.expanded, changes: columns.changes, route: columns.route });
     const at = { expanded: 0, changes: 0, route: 0, roots: 0 };
@@ -181,9 +198,10 @@ class Record {
       this.share('changes', columns.change_bytes[i], at);
       this.share('route', columns.route_bytes[i], at);
       this.routeTick.push(flags & NEW_ROUTE ? tick : tick ? this.routeTick.last : -1);
-      const isNewMap = this.maps.some((map) => map.tick === tick);
+      const mapIndex = this.maps.findLastIndex((map) => map.tick <= tick);
+      const isNewMap = this.maps[mapIndex]?.tick === tick;
       this.searchTick.push(flags & NEW_SEARCH || isNewMap || !tick ? tick : this.searchTick.last);
-      this.mapIndex.push(this.maps.findLastIndex((map) => map.tick <= tick));
+      this.mapIndex.push(mapIndex);
       this.work.push(this.work.last + columns.expanded_bytes[i] + columns.change_bytes[i] + 8);
       this.ticks++;
     }
@@ -199,7 +217,9 @@ class Record {
     let at = 0;
     for (const event of head.events) {
       if (event.map) {
-        const size = event.map.width * event.map.height;
+        const { width, height } = event.map;
+        const size = width * height;
+        if (!(width > 0 && height > 0 && at + size <= cells.length)) throw new Error(`A map of ${width} × ${height} cells is not all there.`);
         this.maps.push({ tick: event.tick, facts: event.map, cells: cells.subarray(at, at + size) });
         at += size;
       }

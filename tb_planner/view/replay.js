@@ -176,8 +176,8 @@ class Replay {
     const numbers = new Numbers(record.chunks[record.chunk.values[tick]].changes, from, to);
     const box = { x0: Infinity, y0: Infinity, x1: 0, y1: 0 };
     for (let s = 0; numbers.left; ) {
-      s += numbers.next();
-      const end = s + numbers.next();
+      s = this.within(s + numbers.next());
+      const end = this.within(s + numbers.next());
       cells.fill(numbers.next(), s, end);
       include(box, s, end, width);
       s = end;
@@ -185,8 +185,13 @@ class Replay {
     this.touch(box);
   }
 
+  // A record from anywhere may tell of cells that there are not.
+  within(state) {
+    return Math.min(state, this.cells.length);
+  }
+
   meetRoot(root) {
-    if (root < 0) return;
+    if (root < 0 || root >= this.cells.length) return;
     this.search[root] = OPEN;
     const box = { x0: Infinity, y0: Infinity, x1: 0, y1: 0 };
     include(box, root, root + 1, this.width);
@@ -201,8 +206,8 @@ class Replay {
     const numbers = new Numbers(record.chunks[record.chunk.values[tick]].expanded, from, to);
     const box = { x0: Infinity, y0: Infinity, x1: 0, y1: 0 };
     for (let s = 0; numbers.left; ) {
-      s += numbers.next();
-      const end = s + numbers.next();
+      s = this.within(s + numbers.next());
+      const end = this.within(s + numbers.next());
       include(box, s, end, width);
       for (; s < end; s++) this.close(s);
     }
