@@ -50,8 +50,8 @@ class PathGiver:
         return self.path
 
     def begin_anew(self) -> None:
-        """The controller has given up. The next path begins where the robot is: what a controller is given anew it looks
-        for the robot on its first metres only."""
+        """The controller has given up. The next path begins where the robot is: one that begins looks for it on the
+        first metres of a path only."""
         self.path, self._is_plan = None, False
 
     def _decide(self, navigator: Navigator, goal: Pose2, geometry: Geometry, pose: Pose2) -> None:
