@@ -21,6 +21,7 @@ from tb_planner.question import (
     FoundPath,
     Leg,
     Question,
+    ahead_of_robot,
     as_cell,
     is_same,
     laid_on,
@@ -36,6 +37,10 @@ MOST_LEGS = 16
 """Legs that are begun in a step; the next step goes on."""
 NEAR_M = 1.0
 """So near to a goal, along the path, the robot may be done with it; Nav2's trees say so at 0.7 m."""
+BEHIND_M = 2.0
+"""Of a path that is told again so much may lie behind the robot; where more does, the rest of it is told. Nav2's
+controllers look for the robot on the first part only of a path that they begin with, half the size of their local
+costmap, by default 1.5 m: one that has given up, and begins again, would not find it on a path from long ago."""
 
 _LEAST_TOLERANCE = 1.5  # in cells: a robot anywhere in its cell is up to 0.71 from the centre, where its route begins
 
@@ -74,6 +79,8 @@ class Enquiry:
             self._question = question
             self._begin()
         self._held = held
+        if on is not None:
+            self._leave_behind(on)
         return serves
 
     def step(self, search: Callable[[TimeBoundedPlanner], object]) -> Answer:
@@ -212,6 +219,13 @@ class Enquiry:
         self._path, self._route = rest
         self._legs, self._question = self._legs[goals:], question
         return True
+
+    def _leave_behind(self, on: MapUpdate) -> None:
+        """What the robot has passed, if that is much."""
+        if self._path is not None and self._route is not None:
+            self._path, self._route = ahead_of_robot(self._path, self._route, BEHIND_M, on)
+        if self._held is not None:
+            self._held = ahead_of_robot(*self._held, BEHIND_M, on)
 
     def _begin(self) -> None:
         """Afresh, with the next step."""

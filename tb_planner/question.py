@@ -133,10 +133,27 @@ def rest_of(
     first, ends = route.passed, route.ends[goals:]
     if route.ends[goals - 1] - first > near or ends[0] < first:
         return None
-    cut = first_point(path, route)
+    return _cut(path, route, first_point(path, route), goals, on)
+
+
+def ahead_of_robot(
+    path: FoundPath, route: StandingRoute, most_behind_m: float, on: MapUpdate
+) -> tuple[FoundPath, StandingRoute]:
+    """A path and its route; if more than so much of it lies behind the robot, what is left of both, at least two
+    points. Where the robot has passed a goal that is asked for still, it is all of them."""
+    cut = min(first_point(path, route), len(path.points_m) - 2)
+    if cut <= 0 or route.ends[0] < route.passed:
+        return path, route
+    behind_m = float(np.hypot(*np.diff(path.points_m[: cut + 1], axis=0).T).sum())
+    return (path, route) if behind_m <= most_behind_m else _cut(path, route, cut, 0, on)
+
+
+def _cut(path: FoundPath, route: StandingRoute, cut: int, goals: int, on: MapUpdate) -> tuple[FoundPath, StandingRoute]:
+    """From where the robot is on the route, and from a point of the path on, without the first goals."""
+    first = route.passed
     rest = FoundPath(path.points_m[cut:], tuple(end - cut for end in path.ends[goals:]))
     point_of = None if route.point_of is None else route.point_of[first:] - cut
-    return rest, StandingRoute(route.cells[first:], [end - first for end in ends], on.grid, point_of)
+    return rest, StandingRoute(route.cells[first:], [end - first for end in route.ends[goals:]], on.grid, point_of)
 
 
 def laid_on(path: FoundPath, route: StandingRoute, on: MapUpdate) -> StandingRoute | None:

@@ -8,8 +8,9 @@ import pytest
 from trip import free_room, picture, settings
 
 from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
+from tb_planner import enquiry as enquiry_module
 from tb_planner.costmap import CostRules
-from tb_planner.enquiry import MOST_LEGS, Enquiry
+from tb_planner.enquiry import BEHIND_M, MOST_LEGS, Enquiry
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap, MapUpdate
 from tb_planner.navigator import Pose2
@@ -310,6 +311,64 @@ def test_a_robot_on_its_path_gets_the_same_path():
     for x, y in path.points_m.tolist():
         assert desk.ask((x + 0.03, y - 0.02), (1.75, 0.55)).path is path
     assert desk.enquiry.searches == 1
+
+
+def told_along(desk, path, *goals):
+    """What a robot is told that goes along a path from point to point; each that is another one than before."""
+    told = [path]
+    for point in path.points_m:
+        answer = desk.ask(point + 0.02, *goals).path
+        if answer is not told[-1]:
+            told.append(answer)
+    return told
+
+
+def behind_m(path, place):
+    """How much of a path lies behind a place on it."""
+    at = int(np.hypot(*(path.points_m - place).T).argmin())
+    return float(np.hypot(*np.diff(path.points_m[: at + 1], axis=0).T).sum())
+
+
+def test_a_robot_far_along_its_path_is_told_the_rest_of_it():
+    desk = Desk(free_room(90, 30))
+    goal = (8.52, 2.57, 1.0)
+    path = desk.ask((0.32, 0.18), goal).path
+    first, *others = told_along(desk, path, goal)
+    assert first is path
+    assert len(others) == 4, 'of 9.3 m'
+    for before, after in itertools.pairwise((first, *others)):
+        begin = len(before.points_m) - len(after.points_m)
+        assert after.points_m.tolist() == before.points_m[begin:].tolist()
+        assert BEHIND_M < behind_m(before, after.points_m[0]) < BEHIND_M + 0.2
+        assert after.ends == (len(after.points_m) - 1,)
+    assert desk.enquiry.searches == 1
+
+
+def test_the_rest_of_a_path_has_two_points_at_least_and_passes_all_goals():
+    desk = Desk(free_room(90, 30))
+    goals = [(4.05, 0.55), (8.05, 0.55), (8.05, 2.75)]
+    path = desk.ask((0.35, 0.55), *goals, steps=2).path
+    rest = desk.ask((3.55, 0.55), *goals).path
+    assert rest.points_m.tolist() == path.points_m[32:].tolist()
+    assert [tuple(rest.points_m[end]) for end in rest.ends] == goals
+    assert desk.ask((7.55, 0.55), *goals).path is rest, 'the first goal is asked for still'
+    *_, last = told_along(desk, desk.ask((3.55, 0.55), *goals[1:]).path, *goals[1:])
+    assert tuple(last.points_m[last.ends[-1]]) == goals[-1]
+    end = desk.ask((0.35, 0.55), (2.85, 0.55)).path
+    assert desk.ask((2.85, 0.55), (2.85, 0.55)).path.points_m.tolist() == end.points_m[-2:].tolist()
+
+
+def test_a_path_that_is_held_is_told_from_the_robot_on_too():
+    desk = Desk(picture(WALL_WITH_DOORS), algorithm=tba_star())
+    desk.show(np.pad(desk.values, ((0, 0), (30, 0))))
+    path = desk.ask((0.35, 0.55), (4.75, 0.55)).path
+    desk.block((39, 5), (39, 6), free=True)  # a door in the wall that the path goes around
+    for x, is_same in ((0.35, True), (1.05, True), (2.95, False)):
+        assert desk.ask((x, 0.55), (4.75, 0.55), k=1).status == S.SEARCHING
+        assert (desk.enquiry.held_path is path) == is_same
+    held = desk.enquiry.held_path
+    assert held.points_m.tolist() == path.points_m[len(path.points_m) - len(held.points_m) :].tolist()
+    assert math.dist(held.points_m[0], (2.95, 0.55)) < 0.1
 
 
 def test_what_is_blocked_behind_the_robot_does_not_matter():
@@ -692,7 +751,9 @@ class Wanderer:
 
 
 @pytest.mark.parametrize('seed', range(20))
-def test_however_robots_and_maps_move_a_path_told_is_good(seed):
+def test_however_robots_and_maps_move_a_path_told_is_good(seed, monkeypatch):
+    if seed % 2:
+        monkeypatch.setattr(enquiry_module, 'BEHIND_M', 0.3)
     wanderer, found = Wanderer(seed), 0
     for _ in range(150):
         wanderer.live()

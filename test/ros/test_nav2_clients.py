@@ -93,7 +93,7 @@ def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing
     for i in range(8):
         cells[90, 10 + 10 * i] = 100
         around.maps.publish(map_message(cells))
-        x, y = points(first)[3 * i]
+        x, y = points(first)[i]
         around.pose = pose_stamped(x + 0.03, y)  # the robot goes along
         peer.spin(0.15)
         again = client.path_to(8.0, 5.0)
@@ -101,6 +101,22 @@ def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing
     facts = around.next_facts()
     assert int(facts['path_searches']) == begun
     assert (facts['path_requests'], facts['paths_found'], facts['paths_unchanged']) == ('9', '9', '8')
+
+
+def test_a_robot_far_along_its_path_is_told_the_rest_of_it_and_nothing_is_searched(begin, around, peer):
+    """Nav2's controllers, when they begin anew, look for the robot on the first metres of a path only."""
+    client = begin()
+    first = client.path_to(8.0, 5.0)
+    places = points(first)
+    around.pose = pose_stamped(*places[40])
+    peer.wait_until(lambda: math.dist(points(client.path_to(8.0, 5.0))[0], places[40]) < 0.1, 'a path from there')
+    rest = client.path_to(8.0, 5.0)
+    begin_at = len(places) - len(rest.poses)
+    assert points(rest) == places[begin_at:]
+    assert [pose.pose.orientation for pose in rest.poses] == [pose.pose.orientation for pose in first.poses[begin_at:]]
+    assert rest.header.stamp != first.header.stamp
+    assert client.path_to(8.0, 5.0) == rest
+    assert searches(around) == 1
 
 
 def test_a_change_on_the_path_brings_another_one_in_time(begin, around):
