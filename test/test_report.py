@@ -556,6 +556,12 @@ def test_every_claim_is_shown_with_its_verdict(everything, page):
     )
 
 
+def test_no_two_claims_look_alike_among_those_that_fail(everything, page):
+    items = re.findall(r'<li><a href="#[^"]*">(.*?)</li>', page)
+    failing = [one for one in made(everything).judged if one.finding.verdict in (Verdict.FAILS, Verdict.ONLY_IF)]
+    assert len(items) == len(set(items)) == len(failing) > 10
+
+
 def test_every_plot_of_every_experiment_is_drawn(everything, page):
     the_report = made(everything)
     drawn = {plot.name for section in the_report.sections for plot in section.plots}
@@ -690,5 +696,6 @@ def test_claims_are_rows_of_a_table():
         assert not claim.test.endswith('.')
         assert claim.paper in published.TITLES
     assert {claim.paper for claim in report.CLAIMS} == set(published.TITLES)
+    assert len({(claim.text, claim.place) for claim in report.CLAIMS}) == len(report.CLAIMS), 'two look alike'
     assert INTERVALS_MS == published.INTERVALS_MS
     assert curves_2014.SETS[-1] == curves_2014.LARGE

@@ -42,7 +42,7 @@ def command_line() -> argparse.ArgumentParser:
     for experiment in EXPERIMENTS:
         command = commands.add_parser(experiment.name, help=experiment.help, description=experiment.help)
         command.add_argument('--quick', action='store_true', help='small maps and few runs: seconds instead of minutes')
-        command.add_argument('--scale', type=float, help='scale of the maps (1, or 0.1 with --quick)')
+        command.add_argument('--scale', type=float, help='scale of the maps (1, or 0.2 with --quick)')
         command.add_argument('--repeats', type=int, help='how often a timing is repeated; the least counts')
         command.add_argument('--seed', type=int, default=0, help='of maps, problems and worlds (0)')
         command.add_argument('--out', type=Path, help=f'CSV file to append to (results/{experiment.name}.csv)')

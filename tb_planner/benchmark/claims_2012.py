@@ -365,7 +365,7 @@ def _unknown(table: str, first: str, second: str) -> tuple[Claim, ...]:
             'TBAA* uses less than 30 % of the time there is, on average.',
             f'expansions over k times intervals; the mean over {LENGTH}',
             little_of_the_time,
-            place='section 9',
+            place=f'section 9; {table}',
         ),
     )
 

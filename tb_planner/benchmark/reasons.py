@@ -185,7 +185,9 @@ def single_cells_are_no_surprise(results: Results) -> str:
         f'shortest paths by 1.6 % (48 problems). Repeated A* makes {number(moves)} moves and {number(searches)} '
         f'searches here, and waits for {number(intervals / moves - 1)} intervals a move at k = {k:g}. The paper’s '
         'makes 1,409 moves, 2.6 times those on known terrain, and waits for 3.5 a move: its surprises must have been '
-        'of another shape.'
+        'of another shape. In a probe with as many cells blocked it made 1.06 to 1.18 times the moves on the known map '
+        'where they were squares of 2 to 32 cells a side (18 problems each), and 2.1 and 3.3 times where they were '
+        'walls one cell wide and 8 and 16 cells long (12 each).'
     )
     try:
         known = results.curves('2012', 'Table 1')

@@ -136,7 +136,8 @@ def overview(report: Report) -> str:
 def failing(report: Report, verdict: Verdict) -> str:
     """Links to all claims of a verdict, so that nobody has to look for them."""
     items = ''.join(
-        f'<li><a href="#{slug(one.claim.id)}">{escape(one.claim.text)}</a> <small>{one.claim.paper}</small></li>'
+        f'<li><a href="#{slug(one.claim.id)}">{escape(one.claim.text)}</a> '
+        f'<small>{escape(f"{one.claim.paper}, {one.claim.place}")}</small></li>'
         for one in report.judged
         if one.finding.verdict is verdict
     )
