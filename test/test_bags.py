@@ -170,9 +170,16 @@ class TestReplay:
     def test_is_recorded(self, live, tmp_path, capsys):
         bag = files.write(tmp_path / 'bag', live.messages())
         assert main(['replay', str(bag), '-o', str(tmp_path / 'run')]) == 0
-        assert '1, 1 of them reached' in capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert '1, 1 of them reached' in printed
+        assert 'ARRIVED once' in printed
         record = read_record(tmp_path / 'run')
         assert record.ticks == len(live.ticks)
+
+    def test_a_tick_may_take_its_period_as_in_the_node(self, live, tmp_path):
+        """Whatever bounds its search: a tick takes longer than that, and is late only after its period."""
+        main(['replay', str(files.write(tmp_path / 'bag', live.messages())), '-o', str(tmp_path / 'run')])
+        assert read_record(tmp_path / 'run').head['budget_s'] == 0.05
 
     def test_tells_of_it(self, live, tmp_path):
         with open_bag(files.write(tmp_path / 'bag', live.messages())) as bag:
@@ -298,6 +305,23 @@ class TestBadBags:
         path.write_bytes(b'\x89PNG' + bytes(100))
         assert 'cannot be read' in refusal(path)
         assert 'Unrecognized' in refusal(shutil.copy(path, tmp_path / 'picture.png'))
+
+    def test_with_a_length_that_is_damaged(self, live, tmp_path):
+        """It asks for more memory than any computer has."""
+        path = files.write_mcap_by_hand(tmp_path / 'bag.mcap', live.messages())
+        data = bytearray(path.read_bytes())
+        begin = len(files.MAGIC) + 1
+        data[begin : begin + 8] = (2**62).to_bytes(8, 'little')
+        path.write_bytes(data)
+        assert 'larger than memory' in refusal(path)
+
+    def test_whose_metadata_is_damaged(self, tmp_path):
+        folder = files.write(tmp_path / 'bag', still())
+        metadata = folder / 'metadata.yaml'
+        text = metadata.read_text()
+        assert text.count('message_count: 1\n')
+        metadata.write_text(text.replace('message_count: 1\n', 'message_count: some\n'))
+        assert 'cannot be read' in refusal(folder)
 
     def test_without_metadata(self, tmp_path):
         folder = files.write(tmp_path / 'bag', still())

@@ -254,7 +254,9 @@ def open_bag(path: Path, topics: Topics | None = None, base_frame: str = BASE_FR
         reader = reader_class(path)
         reader.open()
     try:
-        yield Bag(path, reader, topics or Topics(), base_frame)
+        with _told(path):
+            bag = Bag(path, reader, topics or Topics(), base_frame)
+        yield bag
     finally:
         reader.close()
 
@@ -277,8 +279,10 @@ def _told(path: Path) -> Iterator[None]:
     """What goes wrong in the library comes as BagError: damaged files make it raise whatever comes first."""
     try:
         yield
-    except (KeyboardInterrupt, MemoryError, BagError):
+    except BagError:
         raise
+    except MemoryError as error:  # a length that is damaged asks for more than any computer has
+        raise BagError(f'{path}: the bag cannot be read: something in it is said to be larger than memory') from error
     except Exception as error:
         reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
         raise BagError(

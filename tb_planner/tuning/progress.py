@@ -26,6 +26,7 @@ class ProgressLine:
         self.close()
 
     def __call__(self, part: float, text: str) -> None:
+        part = min(part, 1.0)  # work that turns out longer than it was said to be is not told of for ever
         line = f'{100 * part:3.0f} %{self._left(part)}  {text}'
         if self._live:
             self._stream.write(f'\r{line:<78.78}')
