@@ -67,8 +67,7 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
         raise ValueError(f'-o {path}: there is no folder {path.parent}')
     if path.exists() and not is_record(path):
         raise ValueError(f'-o {path}: it is there already, and is no record of a run; give another name')
-    budget_s = parameters.period_s if parameters.expansions_per_tick else parameters.search_time_s
-    about = About(title, str(candidate_of(parameters)), parameters.period_s, budget_s)
+    about = About(title, str(candidate_of(parameters)), period_s=parameters.period_s, budget_s=parameters.period_s)
     try:
         return Recorder(path, about, real_time=False)
     except OSError as error:
@@ -90,12 +89,16 @@ def topics_in_words(bag: Bag) -> str:
 
 def in_words(told: Told, bag: Bag) -> str:
     restarts = ', '.join(f'{count} {reason}' for reason, count in told.restarts.most_common()) or 'none'
-    statuses = ', '.join(f'{status} {count} times' for status, count in told.statuses.most_common())
+    statuses = ', '.join(f'{status} {_times(count)}' for status, count in told.statuses.most_common())
     lines = [
         f'  goals     {told.goals}, {told.arrived} of them reached',
         f'  ticks     {told.ticks:,} of p50 {told.percentile_ms(50):.2f}, p99 {told.percentile_ms(99):.2f} ms',
         f'  restarts  {restarts}',
         f'  statuses  {statuses}',
     ]
-    lines += [f'  passed over: {text} ({count} times)' for text, count in bag.problems.most_common(5)]
+    lines += [f'  passed over: {text} ({_times(count)})' for text, count in bag.problems.most_common(5)]
     return '\n'.join(lines)
+
+
+def _times(count: int) -> str:
+    return 'once' if count == 1 else f'{count:,} times'

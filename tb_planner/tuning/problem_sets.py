@@ -64,5 +64,6 @@ def _of_bag(wanted: Wanted, parameters: PlannerParameters, limit: TimeLimit) -> 
     unseen = draw_problems(places[-1].ground, wanted.problems, wanted.seed, limit)
     if len(unseen) < wanted.problems:
         cut_short.append(f'{len(unseen)} of {wanted.problems} others were drawn')
-    origin = f'the first by {len(seen)} goals of the bag, the others drawn on its last map with --seed {wanted.seed}'
+    goals = f'{len(seen)} goal' + 's' * (len(seen) != 1)
+    origin = f'the first by {goals} of the bag, the others drawn on its last map with --seed {wanted.seed}'
     return ProblemSets(seen if static else again_and_again(seen, wanted.problems), unseen, origin, cut_short)
