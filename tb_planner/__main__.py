@@ -69,11 +69,11 @@ class Parser(argparse.ArgumentParser):
     """One that complains in a single line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f'{self.prog}: {message} (--help tells more)\n')
+        self.exit(BAD_INPUT, f'{self.prog.removeprefix("python -m ")}: {message} (--help tells more)\n')
 
 
 def make_parser() -> Parser:
-    parser = Parser(prog='tb_planner', description='Time-bounded best-first search on grids.')
+    parser = Parser(prog='python -m tb_planner', description='Time-bounded best-first search on grids.')
     commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
     solve_parser = commands.add_parser(
         'solve',

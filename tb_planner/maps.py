@@ -101,7 +101,8 @@ def read_map(path: str | Path, *, passable: str = GROUND_AND_SWAMP) -> Map:
         return _read_moving_ai(path, passable)
     if suffix in ('.yaml', '.yml'):
         return _read_map_server(path)
-    raise MapError(f'{path}: a map ends in .map or .yaml, not in {path.suffix or "nothing"!r}')
+    other = f'not in {path.suffix!r}' if path.suffix else 'and this name has no ending'
+    raise MapError(f'{path}: a map ends in .map or .yaml, {other}')
 
 
 def read_problems(path: str | Path) -> Iterator[Problem]:

@@ -171,6 +171,7 @@ class TestSolve:
         assert 'solve arena.map --start' in result.stdout
         assert 'solve depot.yaml --metres --start' in result.stdout
         assert 'solve' in run_command('--help').stdout
+        assert result.stdout.startswith('usage: python -m tb_planner solve')
 
     def test_interrupt_ends_with_130_and_without_a_traceback(self, tmp_path):
         slow = tmp_path / 'slow.map'

@@ -123,7 +123,7 @@ def test_missing_map_is_refused_by_name(tmp_path):
 
 def test_other_suffixes_are_refused(tmp_path):
     assert message_of(tmp_path / 'a.pgm').endswith("a map ends in .map or .yaml, not in '.pgm'")
-    assert message_of(tmp_path / 'a').endswith("a map ends in .map or .yaml, not in 'nothing'")
+    assert message_of(tmp_path / 'a').endswith('a map ends in .map or .yaml, and this name has no ending')
 
 
 @pytest.mark.parametrize('separator', ['\t', ' '])

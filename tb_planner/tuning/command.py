@@ -92,8 +92,9 @@ def add_trial_options(group: argparse._ArgumentGroup) -> None:
 def tune(options: argparse.Namespace) -> int:
     """Ends with 0, or with 130 if it was interrupted and what there was has been told."""
     limit = TimeLimit(options.time_limit)
-    if options.problems < 1 or options.seed < 0:
-        raise ValueError(f'--problems is {options.problems}, --seed {options.seed}; they are at least 1, and 0')
+    for name, least in (('problems', 1), ('seed', 0)):
+        if getattr(options, name) < least:
+            raise ValueError(f'--{name} is {getattr(options, name)}; it is at least {least}')
     if options.compare:
         return compare_files(options, limit)
     png = options.png or options.output.with_suffix('.png')
