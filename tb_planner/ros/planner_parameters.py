@@ -136,7 +136,7 @@ class PlannerParameters:
     compute_path_through_poses_action: str = parameter(
         'compute_path_through_poses', 'name of the action for a path through poses', read_only=True
     )
-    planner_id: str = parameter('GridBased', "planner_id that requests may name; '' they may always")
+    planner_id: str = parameter('GridBased', 'planner_id that requests have to name; an empty one is always taken')
     max_planning_time_s: float = parameter(
         2.0, 'a request that has no path after so long ends with TIMEOUT', unit='s', low=0.001, high=3600
     )

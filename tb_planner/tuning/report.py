@@ -79,7 +79,7 @@ def trade_off(study: Study) -> str:
         worst = race.against_default(ranked[-1]).mean
         text += f'\n{left} more were worse, up to {100 * worst:+.0f} % ({ranked[-1]})'
     if any(figures.problems < race.rounds for *_, figures in rows):
-        text += f'\nWho has had fewer than {race.rounds} problems was clearly behind the best on them, and dropped out.'
+        text += f'\nThose with fewer than {race.rounds} problems fell clearly behind the best, and dropped out.'
     return text
 
 
