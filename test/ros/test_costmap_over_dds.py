@@ -82,7 +82,7 @@ def make_costmap(nodes, peer):
     """A planner that hears a costmap, what is around it, and the costmap."""
 
     def make(cells, *, resolution=0.1, **parameters):
-        chosen = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, **parameters}
+        chosen = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'pose_timeout_s': 60.0, **parameters}
         planner = nodes.planner(remaps=REMAPS, **chosen)
         around = Surroundings(peer)
         return planner, around, Costmap(peer, cells.copy(), resolution=resolution)
@@ -258,7 +258,7 @@ def wait_for_straight_way(around):
 @pytest.mark.parametrize('weight', [1.0, 1.5])
 def test_a_cleared_costmap_whose_obstacles_come_back_restarts_nothing(make_costmap, peer, weight):
     """Ten times, and each time for some cycles of the costmap: the way is the same all the time."""
-    planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=weight)
+    planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=weight, clear_patience_s=60.0)
     set_out(around, costmap)
     plans = len(around.plans)
     for _ in range(10):
@@ -319,7 +319,8 @@ def test_a_path_that_is_asked_for_again_and_again_stays_the_same_over_clears(mak
     pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
     from path_client import PathClient
 
-    planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, nav2=True)
+    patience = {'max_planning_time_s': 30.0, 'clear_patience_s': 60.0}
+    planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, nav2=True, **patience)
     around.wait_until_said(planner, 0, '[tb_planner]: active')
     client = PathClient(peer)
     costmap.say()

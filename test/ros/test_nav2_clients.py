@@ -17,7 +17,14 @@ pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 from nav2_msgs.action import ComputePathToPose
 from path_client import PathClient, points
 
-POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'max_planning_time_s': 30.0}
+POINT = {
+    'robot_radius_m': 0.0,
+    'inflation_radius_m': 0.0,
+    'bond_heartbeat_period': 0.0,
+    'max_planning_time_s': 30.0,
+    'pose_timeout_s': 60.0,
+}
+"""And time enough for a busy computer."""
 SLOW = {**POINT, 'expansions_per_tick': 30, 'max_planning_time_s': 60.0}
 """A search that takes seconds, not milliseconds."""
 LONG_S = 60.0

@@ -14,7 +14,7 @@ pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 from path_client import PathClient, points
 
-POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0}
+POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'pose_timeout_s': 60.0}
 PATIENT = {**POINT, 'max_planning_time_s': 30.0}
 TO_POSE, THROUGH_POSES = ComputePathToPose.Result, ComputePathThroughPoses.Result
 

@@ -18,7 +18,14 @@ from nav2_msgs.action import ComputePathToPose
 from nav2_msgs.srv import IsPathValid
 from path_client import PathClient, points
 
-POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0}
+POINT = {
+    'robot_radius_m': 0.0,
+    'inflation_radius_m': 0.0,
+    'bond_heartbeat_period': 0.0,
+    'max_planning_time_s': 30.0,
+    'pose_timeout_s': 60.0,
+}
+"""And time enough for a busy computer."""
 
 WITHOUT_NAV2 = """
 import sys
@@ -137,7 +144,7 @@ def test_is_path_valid_of_what_is_no_path_here(nodes, peer):
 
 # ------------------------------------------------------------------------------------------------------ time and memory
 def test_a_request_ends_in_time_though_simulated_time_stands_still(nodes, peer):
-    nodes.planner(nav2=True, use_sim_time=True, max_planning_time_s=0.5, **POINT)
+    nodes.planner(nav2=True, use_sim_time=True, **{**POINT, 'max_planning_time_s': 0.5})
     client = PathClient(peer)
     around = Surroundings(peer)
     peer.wait_until(lambda: client.ask((8.0, 5.0)).is_accepted, 'the planner is active')

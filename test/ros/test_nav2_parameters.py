@@ -48,7 +48,7 @@ def start(nodes, peer):
     """The node as the launch files start it, but that the pose may come from a topic where there is no tf2_ros."""
 
     def start_with(name, **parameters):
-        chosen = {'autostart_node': True, **parameters}
+        chosen = {'autostart_node': True, 'max_planning_time_s': 30.0, **parameters}
         if not importlib.util.find_spec('tf2_ros'):
             chosen['pose_source'] = 'topic'
         remaps = {'map': 'global_costmap/costmap', 'map_updates': 'global_costmap/costmap_updates'}
