@@ -284,6 +284,7 @@ class Controller:
             self._in_a_row = 0
         pause_s = min(RETRY_S * 2**self._in_a_row, LONGEST_RETRY_S)
         self._sent, self._not_before_s = None, now_s + pause_s
+        self._giver.begin_anew()
         self._in_a_row += 1
         self.failures += 1
         self._problems.warn('controller', f'the path is {why}; it is sent again in {pause_s:g} s')

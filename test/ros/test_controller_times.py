@@ -2,14 +2,16 @@
 
 import logging
 import time
-from types import SimpleNamespace
+from contextlib import contextmanager
 
 import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
-from controller_server import ControllerServer
+from controller_server import ControllerServer, FollowPath
+from peer import LATCHED, BackgroundPeer
 from processes import LIMIT_S
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
 from surroundings import open_terrain, pose_stamped
@@ -19,7 +21,7 @@ from tb_planner.grid import Grid
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Navigator, Pose2
 from tb_planner.ros import controller
-from tb_planner.ros.controller import ANSWER_S, LONGEST_RETRY_S, RETRY_S, SILENCE_S, Controller
+from tb_planner.ros.controller import ANSWER_S, CANCEL_TRIES, LONGEST_RETRY_S, RETRY_S, SILENCE_S, Controller
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.problems import Problems
 
@@ -34,7 +36,7 @@ class Planner:
     def __init__(self, node):
         self.now_s = 100.0
         self.arrived = []
-        self._start = Pose2(2.0, 5.0)
+        self.robot = Pose2(2.0, 5.0)
         parameters = PlannerParameters(output='follow_path', robot_radius_m=0.0, inflation_radius_m=0.0)
         self.problems = Problems(logging.getLogger(), lambda: self.now_s)
         self.controller = Controller(node, parameters, self.problems, self.arrived.append, lambda: self.now_s)
@@ -43,9 +45,9 @@ class Planner:
         self._update = MapUpdate(Geometry(100, 100, 0.1), Grid(open_terrain() > 0), None)
 
     def tick(self):
-        tick = self.navigator.tick(self._update, self._start, lambda planner: planner.search(10_000))
+        tick = self.navigator.tick(self._update, self.robot, lambda planner: planner.search(10_000))
         self._update = None
-        self.controller.tick(self.navigator, tick, self._start, 'map')
+        self.controller.tick(self.navigator, tick, self.robot, 'map')
         time.sleep(0.005)
 
     def tick_until(self, condition, what):
@@ -68,8 +70,53 @@ def server(ros_environment):
     one.close()
 
 
-@pytest.fixture
-def planner(server):
+class ScriptedServer(BackgroundPeer):
+    """An action server that follows nothing, and answers when the test says so."""
+
+    def __init__(self):
+        super().__init__('scripted_server')
+        self.asked = []
+        """To follow a path: the answers that are waited for."""
+        self.paths = []
+        """And the paths."""
+        self.canceled = []
+        """To leave one: likewise."""
+        self._results = []
+        parts, name, at_once = FollowPath.Impl, 'follow_path/_action', ReentrantCallbackGroup()
+        self.node.create_publisher(parts.FeedbackMessage, f'{name}/feedback', 10)
+        self.node.create_publisher(parts.GoalStatusMessage, f'{name}/status', LATCHED)
+        self.node.create_service(parts.SendGoalService, f'{name}/send_goal', self._take, callback_group=at_once)
+        self.node.create_service(parts.CancelGoalService, f'{name}/cancel_goal', self._cancel, callback_group=at_once)
+        self.node.create_service(
+            parts.GetResultService, f'{name}/get_result', self._tell_result, callback_group=at_once
+        )
+
+    def accept(self):
+        self.asked[-1].set_result(FollowPath.Impl.SendGoalService.Response(accepted=True))
+
+    def answer_cancel(self, code, number=-1):
+        self.canceled[number].set_result(CancelGoal.Response(return_code=code))
+
+    def end(self, status):
+        self._results[-1].set_result(FollowPath.Impl.GetResultService.Response(status=status))
+
+    async def _take(self, request, _):
+        self.paths.append(request.goal.path)
+        return await self._answer(self.asked)
+
+    async def _cancel(self, _, __):
+        return await self._answer(self.canceled)
+
+    async def _tell_result(self, _, __):
+        return await self._answer(self._results)
+
+    def _answer(self, waited_for):
+        waited_for.append(Future(executor=self._executor))
+        return waited_for[-1]
+
+
+@contextmanager
+def planner_node():
     context = rclpy.Context()
     context.init()
     node = LifecycleNode('planner', context=context)
@@ -80,59 +127,39 @@ def planner(server):
     context.try_shutdown()
 
 
-class Server:
-    """Answers when the test says so."""
-
-    def __init__(self):
-        self.asked = []
-        """To follow a path: the answers that are waited for."""
-        self.canceled = []
-        """Likewise, to leave one."""
-
-    def accept(self, number=-1):
-        """The future is the result."""
-        result = Future()
-        self.asked[number].set_result(SimpleNamespace(accepted=True, get_result_async=lambda: result))
-        return result
-
-    def answer_cancel(self, code, number=-1):
-        self.canceled[number].set_result(CancelGoal.Response(return_code=code))
+@pytest.fixture
+def planner(server):
+    with planner_node() as one:
+        yield one
 
 
 @pytest.fixture
 def scripted(ros_environment, monkeypatch):
-    """A planner, and a server with which no message gets lost or comes by surprise."""
-    server = Server()
-
-    def ask(asked):
-        asked.append(Future())
-        return asked[-1]
-
-    client = SimpleNamespace(
-        server_is_ready=lambda: True, send_goal_async=lambda *_: ask(server.asked), destroy=lambda: None
-    )
-    handle = SimpleNamespace(cancel_goal_async=lambda: ask(server.canceled))
-    monkeypatch.setattr(controller, 'ActionClient', lambda *_: client)
-    monkeypatch.setattr(controller, 'ClientGoalHandle', lambda *_: handle)
+    """A planner and a server, which know each other."""
     monkeypatch.setattr(controller, 'PARTING_S', 0.0)
-    context = rclpy.Context()
-    context.init()
-    node = LifecycleNode('planner', context=context)
-    planner = Planner(node)
-    yield planner, server
-    planner.controller.close()
-    node.destroy_node()
-    context.try_shutdown()
+    server = ScriptedServer().start()
+    with planner_node() as one:
+        yield one, server
+    server.close()
+
+
+def asked(planner, server, count):
+    planner.tick_until(lambda: len(server.asked) == count, f'path {count} is sent')
+    planner.tick_on()
+    assert len(server.asked) == count
+
+
+def canceled(planner, server, count):
+    planner.tick_until(lambda: len(server.canceled) == count, f'cancel {count} is asked for')
 
 
 def wait_in_vain(planner, server):
     """For the answer to a path."""
-    planner.tick()
-    assert len(server.asked) == 1
+    asked(planner, server, 1)
     planner.now_s += ANSWER_S + 0.01
     planner.tick()
     assert planner.problems.last == 'the path is not answered for 2 s; it is sent again in 1 s'
-    assert len(server.canceled) == 1
+    canceled(planner, server, 1)
 
 
 def test_a_path_that_is_accepted_late_has_ended_before_the_next_one_is_sent(scripted):
@@ -140,30 +167,27 @@ def test_a_path_that_is_accepted_late_has_ended_before_the_next_one_is_sent(scri
     planner, server = scripted
     wait_in_vain(planner, server)
     planner.now_s += RETRY_S + 0.01
-    planner.tick()
-    result = server.accept()
-    planner.tick()
-    assert len(server.canceled) == 3  # once more when it is not answered, and when it is accepted
+    canceled(planner, server, 2)  # once more, since it is not answered
+    server.accept()
+    canceled(planner, server, 3)  # and since it is accepted
     for number in range(2):
         server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, number)
     server.answer_cancel(CancelGoal.Response.ERROR_NONE)
-    planner.tick()
-    assert len(server.asked) == 1
-    result.set_result(SimpleNamespace(status=GoalStatus.STATUS_CANCELED))
-    planner.tick()
-    assert len(server.asked) == 2
+    asked(planner, server, 1)
+    server.end(GoalStatus.STATUS_CANCELED)
+    asked(planner, server, 2)
 
 
 def test_a_path_that_the_server_does_not_know_even_later_is_lost_and_sent_again(scripted):
     planner, server = scripted
     wait_in_vain(planner, server)
     server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
+    planner.tick_on()
     planner.now_s += RETRY_S + 0.01
-    planner.tick()
-    assert len(server.asked) == 1
+    canceled(planner, server, 2)
+    asked(planner, server, 1)
     server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
-    planner.tick()
-    assert len(server.asked) == 2
+    asked(planner, server, 2)
     assert planner.controller.failures == 1
 
 
@@ -171,12 +195,12 @@ def test_a_path_whose_answer_is_lost_is_left_all_the_same(scripted):
     planner, server = scripted
     wait_in_vain(planner, server)
     server.answer_cancel(CancelGoal.Response.ERROR_NONE)
+    planner.tick_on()
     planner.now_s += RETRY_S + 0.01
-    planner.tick()
-    assert len(server.asked) == 1
+    canceled(planner, server, 2)
+    asked(planner, server, 1)
     server.answer_cancel(CancelGoal.Response.ERROR_GOAL_TERMINATED)
-    planner.tick()
-    assert len(server.asked) == 2
+    asked(planner, server, 2)
     assert planner.problems.last.startswith('the path is not answered')
 
 
@@ -184,21 +208,59 @@ def test_a_path_that_is_accepted_when_nobody_waits_for_it_any_more_is_canceled_u
     planner, server = scripted
     wait_in_vain(planner, server)
     planner.navigator.cancel()
-    while not planner.problems.last.startswith('follow_path has not said that the robot stops'):
+    for count in range(2, CANCEL_TRIES + 1):
         planner.now_s += RETRY_S + 0.01
-        planner.tick()
-    asked = len(server.canceled)
-    result = server.accept()
-    for times in (1, 2, 3):
-        assert len(server.canceled) == asked + times
-        server.answer_cancel(CancelGoal.Response.ERROR_REJECTED)
-        planner.now_s += RETRY_S + 0.01
-        planner.tick()
-    result.set_result(SimpleNamespace(status=GoalStatus.STATUS_CANCELED))
-    asked = len(server.canceled)
+        canceled(planner, server, count)
     planner.now_s += RETRY_S + 0.01
     planner.tick()
-    assert len(server.canceled) == asked
+    assert planner.problems.last.startswith('follow_path has not said that the robot stops')
+    server.accept()
+    for count in range(CANCEL_TRIES + 1, CANCEL_TRIES + 4):
+        canceled(planner, server, count)
+        server.answer_cancel(CancelGoal.Response.ERROR_REJECTED)
+        planner.tick_on()
+        planner.now_s += RETRY_S + 0.01
+    canceled(planner, server, CANCEL_TRIES + 4)
+    server.end(GoalStatus.STATUS_CANCELED)
+    planner.tick_on()
+    planner.now_s += RETRY_S + 0.01
+    planner.tick_on()
+    assert len(server.canceled) == CANCEL_TRIES + 4
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_did_not_know_a_path_before_it_took_it_is_still_to_leave_it(scripted):
+    """The cancel was there before the path, and its answer comes after the path's."""
+    planner, server = scripted
+    asked(planner, server, 1)
+    planner.navigator.cancel()
+    canceled(planner, server, 1)
+    server.accept()
+    canceled(planner, server, 2)
+    planner.navigator.new_goal(Pose2(8.0, 2.0))
+    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 0)
+    asked(planner, server, 1)
+    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 1)
+    asked(planner, server, 2)
+
+
+def test_a_controller_that_has_given_up_gets_the_path_from_where_the_robot_is(scripted):
+    """It would look for the robot on the first metres of a path that it is given anew."""
+    planner, server = scripted
+    asked(planner, server, 1)
+    server.accept()
+    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    on_the_way = server.paths[0].poses[20].pose.position
+    planner.robot = Pose2(on_the_way.x, on_the_way.y)
+    planner.tick_on()
+    server.end(GoalStatus.STATUS_ABORTED)
+    planner.tick_until(lambda: planner.controller.failures, 'it is heard of')
+    assert len(server.asked) == 1
+    planner.now_s += RETRY_S + 0.01
+    asked(planner, server, 2)
+    starts = [path.poses[0].pose.position for path in server.paths]
+    assert (starts[0].x, starts[0].y) == pytest.approx((2.0, 5.0), abs=0.06)
+    assert (starts[1].x, starts[1].y) == pytest.approx((planner.robot.x_m, planner.robot.y_m), abs=0.06)
 
 
 def follow(planner, server):
@@ -259,28 +321,3 @@ def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled_too(pla
     assert server.ends == ['canceled']
     assert not server.is_following
     assert planner.controller.paths_sent == 1
-
-
-def test_a_server_that_did_not_know_a_path_before_it_took_it_is_still_to_leave_it(planner, server, monkeypatch):
-    """The cancel was there before the path, and its answer comes after the path's."""
-    asked = []
-
-    class Handle:
-        def __init__(self, *_):
-            asked.append(Future())
-
-        def cancel_goal_async(self):
-            return asked[-1]
-
-    monkeypatch.setattr(controller, 'ClientGoalHandle', Handle)
-    server.answers_after_s = 0.3
-    planner.tick_until(lambda: planner.controller.paths_sent, 'the path is sent')
-    planner.navigator.cancel()
-    planner.tick_until(lambda: len(asked) == 2, 'it is canceled, and once more when it is accepted')
-    planner.navigator.new_goal(Pose2(8.0, 2.0))
-    unknown = CancelGoal.Response(return_code=CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
-    asked[0].set_result(unknown)
-    planner.tick_on()
-    assert planner.controller.paths_sent == 1
-    asked[1].set_result(unknown)
-    planner.tick_until(lambda: planner.controller.paths_sent == 2, 'the path to the new goal is sent')
