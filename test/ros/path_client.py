@@ -68,6 +68,7 @@ class PathClient:
         self._through_poses = self._client(ComputePathThroughPoses, f'{prefix}compute_path_through_poses')
         for client in (self._to_pose, self._through_poses):
             peer.wait_until(client.server_is_ready, 'the actions are served')
+        peer.spin(0.05)  # a busy server that has not heard of a client yet drops its answers
 
     def _client(self, action: Any, name: str) -> ActionClient:
         """With room for the answers to many goals at once."""
