@@ -175,7 +175,7 @@ def rviz(context):
     try:
         get_package_prefix('rviz2')
     except PackageNotFoundError:
-        return [LogInfo(msg='rviz2 is not installed: the robot drives unseen')]
+        return [LogInfo(msg='rviz2 is not installed; view:=true shows the run in a browser')]
     node = Node(
         package='rviz2',
         executable='rviz2',
