@@ -137,6 +137,8 @@ def check_environment(options: argparse.Namespace) -> None:
 def journey(options: argparse.Namespace) -> Journey:
     """Start and goal as asked for; else the ones that belong to the map, or drawn at random."""
     known = options.map in GOALS
+    if not known and not Path(options.map).exists():
+        raise CannotRun(f'there is no map {options.map!r}: it is {", ".join(GOALS)}, or the path of a .yaml')
     map_ = read_map(shared_file('maps', f'{options.map}.yaml') if known else options.map)
     start, goal = options.start, options.goal
     if start is None:
@@ -312,7 +314,7 @@ def announcement(options: argparse.Namespace, journey: Journey, domain: Domain) 
     return (
         f'{journey.map_name}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
         f'{algorithm(options)}, {options.real_time_factor:g} times real time\n'
-        f'To look on: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
+        f'To watch it in RViz: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
     )
 
 

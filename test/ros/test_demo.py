@@ -160,6 +160,12 @@ def test_a_place_that_is_not_there_is_named(option):
     assert option[1] in done.stderr
 
 
+def test_a_map_that_is_not_there_is_told_which_there_are():
+    done = subprocess.run([*DEMO, '--map', 'kitchen'], capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 2
+    assert done.stderr == "demo: there is no map 'kitchen': it is office, warehouse, or the path of a .yaml\n"
+
+
 def test_without_ros_it_says_what_to_install():
     hide_and_run = 'import sys; sys.modules["rclpy"] = None; from tb_planner.ros.demo import main; sys.exit(main([]))'
     done = subprocess.run([sys.executable, '-c', hide_and_run], capture_output=True, text=True, timeout=LIMIT_S)
