@@ -438,6 +438,19 @@ def test_on_a_phone_all_fits_in_the_width(browser, example):
     page.close()
 
 
+@pytest.mark.parametrize('size', [(932, 430), (844, 390), (1024, 300), (667, 375)])
+def test_on_a_low_screen_the_map_is_not_below_other_things(browser, example, size):
+    """Such as a phone that lies has."""
+    page = browser.open(example[1].as_uri(), width=size[0], height=size[1])
+    page.wait_for(LOADED)
+    heights = page.run(
+        "['.stage', '.transport'].map(name => document.querySelector(name).getBoundingClientRect())"
+        '.flatMap(box => [box.top, box.bottom])'
+    )
+    assert heights == sorted(heights)
+    page.close()
+
+
 def test_everything_that_is_pressed_has_a_name(shown):
     page, _ = shown
     nameless = page.run(
