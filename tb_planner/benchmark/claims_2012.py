@@ -28,7 +28,7 @@ ABOUT = 0.1
 SIMILAR = 0.05
 """Numbers of movements that differ by at most this fraction are similar; the paper's own differ by 1.4 %."""
 EIGHTHS = tuple(round(k / 8) for k in EXPANSIONS)
-"""What is left of these where a search takes eight times as many, as floating ties do on open maps."""
+"""What is left of these where a search takes eight times as many; floating ties can do that on open maps."""
 COMPLETE = {'Table 1': ('A*',), **dict.fromkeys(('Table 2', 'Table 3'), ('Repeated A*', 'Adaptive A*', 'D* Lite'))}
 REAL_TIME = {
     'Table 1': ('RTAA*', 'daRTAA*', 'TBA*'),
@@ -388,7 +388,7 @@ CLAIMS = (
 VARIATIONS: dict[tuple[str, str], tuple[Variation, ...]] = {
     ('2012', table): (Variation('intervals are times', '2012-time', table),) for table in TABLES
 }
-"""Experiment and part -> the same by intervals of time, and with as few expansions as floating ties leave."""
+"""Experiment and part -> the same by intervals of time, and with fewer expansions."""
 VARIATIONS['2012', 'Table 2'] += (
-    Variation('an interval has an eighth of the expansions, what floating ties leave', 'ours', 'Table 2, k / 8'),
+    Variation('an interval has an eighth of the expansions', 'ours', 'Table 2, k / 8'),
 )

@@ -132,9 +132,10 @@ def real_time_search_alone(results: Results) -> str:
     by_intervals = sorted((shorter.mean('intervals', name, k), name) for name in shorter.series)
     told = ', '.join(f'{name} {whole(value)}' for value, name in by_intervals)
     return (
-        f'{text} On open ground ties decide how long searches are: in a sample of 85 searches of twelve runs exact '
-        'ties took 784 expansions, a floating √2 6,299 (pytest -s test/test_experiments.py -k floating_ties_cost_most).'
-        f' With an eighth of k, as if ties were floating, intervals at k = {k:g} are: {told}.'
+        f'{text} On open ground ties decide how long searches are: in a sample of 76 searches of twelve runs exact '
+        'ties took 954 expansions, a floating √2 11,355 (pytest -s test/test_experiments.py -k '
+        'floating_ties_cost_most); but in 264 searches of thirty runs 6,983 and 15,451, since walls decide in long '
+        f'ones. With an eighth of k, as if all searches took eight times as long, intervals at k = {k:g} are: {told}.'
     )
 
 

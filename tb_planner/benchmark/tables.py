@@ -263,7 +263,7 @@ def moves_a_search(results: Results) -> list[Table]:
 
 
 def table_2_with_less(results: Results) -> list[Table]:
-    """As if floating ties had taken the rest."""
+    """As if searches took eight times as long."""
     curves = results.curves('ours', 'Table 2, k / 8')
     unit = 'so many expansions, an eighth of 2012’s'
     return [_table_of_2012(curves, 'Table 2', measure, unit) for measure in ('intervals', 'moves')]
