@@ -389,6 +389,4 @@ VARIATIONS: dict[tuple[str, str], tuple[Variation, ...]] = {
     ('2012', table): (Variation('intervals are times', '2012-time', table),) for table in TABLES
 }
 """Experiment and part -> the same by intervals of time, and with fewer expansions."""
-VARIATIONS['2012', 'Table 2'] += (
-    Variation('an interval has an eighth of the expansions', 'ours', 'Table 2, k / 8'),
-)
+VARIATIONS['2012', 'Table 2'] += (Variation('an interval has an eighth of the expansions', 'ours', 'Table 2, k / 8'),)

@@ -124,8 +124,8 @@ def moves_a_search(options: Options) -> tuple[Part, ...]:
 
 
 def shorter_intervals(options: Options) -> Part:
-    """Under the freespace assumption unknown terrain is open, and with a floating √2 searches on it expand several times
-    as many states as with exact ties; so much less gets done in an interval then."""
+    """Under the freespace assumption unknown terrain is open, and with a floating √2 searches on it expand several
+    times as many states as with exact ties; so much less gets done in an interval then."""
     table = next(part for part in by_expansions(options) if part.name == 'Table 2')
     return replace(
         table,
