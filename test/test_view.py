@@ -173,6 +173,8 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path):
         assert why in done.stderr
         assert len(done.stderr.splitlines()) == 1
         assert not (tmp_path / f'{name}.html').exists()
+    done = run_view('.')
+    assert (done.returncode, done.stderr) == (2, 'tb_planner: .: Is a directory\n')
     for path, why in ((tmp_path / 'picture', 'begins with'), (tmp_path, 'Is a directory')):
         done = run_view(path, '--live')
         assert done.returncode == 2
@@ -189,6 +191,19 @@ def test_the_page_never_takes_the_place_of_the_record(tmp_path):
         assert done.returncode == 2
         assert 'is the record itself' in done.stderr
         assert record.read_bytes() == data
+
+
+def test_only_a_page_is_written_over(example, tmp_path):
+    record, output = example[1].with_suffix('.tbrun'), tmp_path / 'run.html'
+    output.write_text('<!doctype html>\n<title>Minutes of a meeting</title>')
+    (tmp_path / 'link.html').symlink_to(output)
+    for there in (output, tmp_path / 'link.html'):
+        done = run_view(record, '-o', there)
+        assert done.returncode == 2
+        assert 'it is there already, and is no page of a run' in done.stderr
+        assert 'Minutes' in output.read_text()
+    output.write_text('')
+    assert [run_view(record, '-o', output).returncode for _ in range(2)] == [0, 0]
 
 
 def test_a_browser_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeypatch):

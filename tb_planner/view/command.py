@@ -9,7 +9,7 @@ from typing import Any
 
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC, BadRecord
-from tb_planner.view.page import make_page
+from tb_planner.view.page import SIGNATURE, make_page
 from tb_planner.view.server import HOST, LiveServer
 
 DONE = 0
@@ -42,11 +42,10 @@ def view(options: argparse.Namespace) -> int:
     """Reads the record to see whether it can be shown, and writes the page."""
     if options.live:
         return serve(options)
-    output: Path = options.output or options.run.with_suffix('.html')
-    if output.resolve() == options.run.resolve():
-        raise ValueError(f'{output} is the record itself; give the page another name with -o')
     try:
         record = read_record(options.run)
+        output: Path = options.output or options.run.with_suffix('.html')
+        check_may_write(output, options.run)
         title = options.title or record.head.get('title') or options.run.stem
         output.write_text(make_page(options.run.read_bytes(), title), encoding='utf-8', errors='replace')
     except OSError as error:
@@ -55,6 +54,18 @@ def view(options: argparse.Namespace) -> int:
     size = output.stat().st_size / 1e6
     print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts)} restarts, {size:.1f} MB')
     return DONE
+
+
+def check_may_write(output: Path, record: Path) -> None:
+    """Only pages are written over."""
+    if output.resolve() == record.resolve():
+        raise ValueError(f'{output} is the record itself; give the page another name with -o')
+    if not output.is_file():
+        return
+    with output.open('rb') as file:
+        begins = file.read(1000)
+    if begins and SIGNATURE not in begins:
+        raise ValueError(f'{output}: it is there already, and is no page of a run; give another name with -o')
 
 
 def check_may_become_record(path: Path) -> None:

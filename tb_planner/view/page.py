@@ -19,6 +19,10 @@ SCRIPTS = (
 )
 
 
+SIGNATURE = b'<meta name="generator" content="tb_planner">'
+"""Stands near the beginning of every page."""
+
+
 def make_page(record: bytes, title: str = '') -> str:
     """The page with this record in it."""
     return _assemble(title, base64.b64encode(record).decode(), stream='', connect="'none'")
