@@ -466,6 +466,18 @@ def test_on_a_low_screen_the_map_is_not_below_other_things(browser, example, siz
     page.close()
 
 
+def test_the_help_tells_of_clicks_what_they_do(shown):
+    """Where the page is heard a click is a goal, and two are no way to see all of the map."""
+    page, _ = shown
+    page.press('?')
+    told = 'document.getElementById("help").innerText'
+    page.wait_for(f'{told}.includes("double-click to see all")')
+    assert 'goal' not in page.run(told)
+    page.run('document.getElementById("tools").hidden = false')
+    assert 'A click on the map gives the robot a goal' in page.run(told)
+    assert 'double-click' not in page.run(told)
+
+
 def test_everything_that_is_pressed_has_a_name(shown):
     page, _ = shown
     nameless = page.run(
