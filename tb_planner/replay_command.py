@@ -9,7 +9,7 @@ from typing import Any
 from tb_planner.bags import Bag, open_bag
 from tb_planner.bags.options import add_topic_options, topics_of
 from tb_planner.recording import About, Recorder
-from tb_planner.recording.format import MAGIC
+from tb_planner.recording.writer import may_begin
 from tb_planner.replay import Told, replay
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.tuning.parameter_file import candidate_of, read_parameters
@@ -65,21 +65,13 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
         return None
     if not path.parent.is_dir():
         raise ValueError(f'-o {path}: there is no folder {path.parent}')
-    if path.exists() and not is_record(path):
+    if not may_begin(path):
         raise ValueError(f'-o {path}: it is there already, and is no record of a run; give another name')
     about = About(title, str(candidate_of(parameters)), period_s=parameters.period_s, budget_s=parameters.period_s)
     try:
         return Recorder(path, about, real_time=False)
     except OSError as error:
         raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
-
-
-def is_record(path: Path) -> bool:
-    """Or the beginning of one, or an empty file: what may be written over, as a bag may not."""
-    if not path.is_file():
-        return False
-    with path.open('rb') as file:
-        return MAGIC.startswith(file.read(len(MAGIC)))
 
 
 def topics_in_words(bag: Bag) -> str:

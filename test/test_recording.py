@@ -589,6 +589,21 @@ def test_a_full_disk_is_told_of_and_closing_does_not_fail(tmp_path):
         Recorder('/dev/full', About())
 
 
+def test_only_a_record_is_written_over(tmp_path):
+    """A launch argument may name the wrong file."""
+    path, link = tmp_path / 'planner.yaml', tmp_path / 'run.tbrun'
+    path.write_text('tb_planner: {}')
+    link.symlink_to(path)
+    for there in (path, link):
+        with pytest.raises(OSError, match='it is there already, and is no record of a run'):
+            Recorder(there, About())
+        assert path.read_text() == 'tb_planner: {}'
+    for data in (b'', MAGIC[:3], written(tmp_path).read_bytes()):
+        path.write_bytes(data)
+        Recorder(path, About('another')).close()
+        assert read_record(path).head['title'] == 'another'
+
+
 def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):
     class Full:
         def __init__(self):

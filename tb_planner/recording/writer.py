@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from tb_planner.recording.encoder import Encoder
 from tb_planner.recording.format import MAGIC, VERSION, pack
@@ -19,6 +20,20 @@ MOST_WAITING = 64 * 2**20
 CHUNK_S = 0.25
 """Between two chunks: who looks on sees things so late, and a crash costs so much."""
 STOP_S = 10.0
+
+
+def may_begin(path: Path) -> bool:
+    """Whether nothing else than a record, or the beginning of one, would be written over there."""
+    if not path.is_file():  # devices are nobody's work
+        return not path.is_dir()
+    with path.open('rb') as file:
+        return MAGIC.startswith(file.read(len(MAGIC)))
+
+
+def _begun(path: Path) -> BinaryIO:
+    if path.is_file() and not may_begin(path):
+        raise FileExistsError(errno.EEXIST, 'it is there already, and is no record of a run', str(path))
+    return path.open('wb')
 
 
 class RecordWriter:
@@ -34,7 +49,7 @@ class RecordWriter:
     ) -> None:
         self.error = ''
         """Why nothing is written any more, if so."""
-        self._file = None if path is None else Path(path).open('wb')  # noqa: SIM115, close() does
+        self._file = None if path is None else _begun(Path(path))
         self._also = also
         self._chunk_s = chunk_s
         self._encoder = Encoder()
