@@ -159,6 +159,15 @@ def test_the_command_writes_beside_the_record_where_nothing_is_said(tmp_path):
     assert (tmp_path / 'walk.html').stat().st_size > 10_000
 
 
+def test_the_command_serves_nothing_unless_told_to(example, tmp_path):
+    page = tmp_path / 'page.html'
+    for option, value in (('--port', '8000'), ('--host', '0.0.0.0')):
+        done = run_view(example[1].with_suffix('.tbrun'), '-o', page, option, value)
+        assert done.returncode == 2
+        assert f'{option} {value} is for --live' in done.stderr
+        assert not page.exists()
+
+
 def test_the_command_refuses_what_it_cannot_show(tmp_path):
     for name, data, why in (
         ('none', None, 'No such file'),

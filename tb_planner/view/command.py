@@ -34,14 +34,17 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument('--title', help="default: the record's own, or its name")
     live = parser.add_argument_group('while the run goes on')
     live.add_argument('--live', action='store_true', help='serve the page, and show in it what is being recorded')
-    live.add_argument('--port', metavar='N', type=int, default=0, help='default: one that is free')
-    live.add_argument('--host', default=HOST, help=f'where to listen, default: {HOST}, which is this computer alone')
+    live.add_argument('--port', metavar='N', type=int, help='default: one that is free')
+    live.add_argument('--host', help=f'where to listen, default: {HOST}, which is this computer alone')
 
 
 def view(options: argparse.Namespace) -> int:
     """Reads the record to see whether it can be shown, and writes the page."""
     if options.live:
         return serve(options)
+    for option, value in (('--port', options.port), ('--host', options.host)):
+        if value is not None:
+            raise ValueError(f'{option} {value} is for --live, which serves the page')
     try:
         record = read_record(options.run)
         output: Path = options.output or options.run.with_suffix('.html')
@@ -86,10 +89,11 @@ def serve(options: argparse.Namespace) -> int:
     if options.output is not None:
         raise ValueError(f'-o {options.output} is for a run that is over; --live serves its page')
     check_may_become_record(options.run)
+    host, port = options.host or HOST, options.port or 0
     try:
-        server = LiveServer(options.run, host=options.host, port=options.port, title=options.title or options.run.stem)
+        server = LiveServer(options.run, host=host, port=port, title=options.title or options.run.stem)
     except (OSError, OverflowError) as error:
-        raise ValueError(f'no server at {options.host}, port {options.port}: {error}') from error
+        raise ValueError(f'no server at {host}, port {port}: {error}') from error
     print(f'{options.run} is shown at {server.url} until Ctrl-C', flush=True)
     try:
         threading.Event().wait()
