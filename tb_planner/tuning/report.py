@@ -104,7 +104,7 @@ def recommendation(study: Study) -> str:
         more = study.race.against_default(study.chosen)
         lines.append(f'{study.chosen} was the best, {more} intervals, but that may be chance: only k is tuned')
     if check is not None:
-        figures = _checked(study, check)
+        figures = study.checked(check)
         budget = f'tick p99 {_ms(figures.tick_p99_s)}, max {_ms(figures.tick_max_s)} of {_ms(plan.budget.tick_s)}'
         told = '' if study.chosen == plan.default else f'{compared(study, check.difference)}; '
         luck = f'{study.chosen}, the best of those it was chosen from, was worse: ' if study.was_luck else ''
@@ -114,14 +114,9 @@ def recommendation(study: Study) -> str:
     return '\n'.join(lines)
 
 
-def _checked(study: Study, check: Check) -> Figures:
-    """Of what is recommended."""
-    return check.default if study.recommended == study.plan.default else check.ours
-
-
 def _too_long(study: Study, check: Check) -> list[str]:
     """What is told where the budget was not kept."""
-    budget, took_s = study.plan.budget, check.ours.tick_p99_s
+    budget, took_s = study.plan.budget, study.checked(check).tick_p99_s
     if took_s <= budget.tick_s:
         return []
     if study.k < check.k:
@@ -172,7 +167,7 @@ def _why(study: Study) -> str:
 
 def _why_k(study: Study) -> str:
     budget, check = study.plan.budget, study.check
-    figures = study.race.figures(study.recommended) if check is None else _checked(study, check)
+    figures = study.race.figures(study.recommended) if check is None else study.checked(check)
     k = study.race.k if check is None else check.k
     counted = f' with {k:,}' * (k != study.k)
     return (

@@ -90,6 +90,10 @@ class Study:
         clear."""
         return self.plan.default if self.was_luck or self.is_guess else self.chosen
 
+    def checked(self, check: Check) -> Figures:
+        """Of what is recommended."""
+        return check.default if self.recommended == self.plan.default else check.ours
+
     @property
     def was_luck(self) -> bool:
         return self.check is not None and self.check.difference.mean > 0 and self.check.difference.is_clear
@@ -205,9 +209,12 @@ def _try_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None:
             if len(ours) >= before:
                 study.check = Check(study.k, figures_of(ours), figures_of(default), difference(ours, default))
             progress(RACED_BY + 0.25 * len(ours) / len(plan.unseen), text)
-        if study.check is None or study.check.k != study.k or study.check.ours.tick_p99_s <= plan.budget.tick_s:
+        if study.check is None or study.check.k != study.k:
             return
-        study.k = fitting_k(SEARCH_SHARE * study.k * plan.budget.tick_s / study.check.ours.tick_p99_s, 1.0)
+        tick_s = study.checked(study.check).tick_p99_s
+        if tick_s <= plan.budget.tick_s:
+            return
+        study.k = fitting_k(SEARCH_SHARE * study.k * plan.budget.tick_s / tick_s, 1.0)
 
 
 def _try_less(study: Study, limit: TimeLimit, progress: Progress) -> None:

@@ -120,6 +120,24 @@ class TestRecommendation:
         assert found.check.ours.tick_p99_s <= found.plan.budget.tick_s
         assert found.k == found.check.k < 3400
 
+    def test_keeps_the_ticks_of_the_default_within_the_budget_where_it_is_the_default(self, told, problems):
+        """Those of what was chosen by luck are much shorter."""
+        plan = make_plan(problems)
+        lucky = Candidate('tb_gbfs')
+        seen = {id(problem) for problem in plan.seen}
+
+        def go(candidate, problem, k):
+            more = (candidate == lucky) * (-800 if id(problem) in seen else 400)
+            tick_s = (1 if candidate == lucky else 3) * EXPANSION_S * k
+            return outcome(length(problem) + more, tick_s=tick_s, expansions=k)
+
+        told(go)
+        found = carry_out_study(plan)
+        assert (found.chosen, found.recommended) == (lucky, DEFAULT)
+        assert found.check.default.tick_p99_s <= plan.budget.tick_s
+        assert found.k == found.check.k < 3400
+        assert 'not tried yet' not in study_text(found)
+
     def test_is_better_than_the_default_on_a_real_map(self, monkeypatch, problems):
         """With many expansions a tick the shortest way is found at once, and a weight of 1.5 only makes it longer."""
         monkeypatch.setattr(study, 'measured_pace', lambda *_: Pace(EXPANSION_S, 100))
