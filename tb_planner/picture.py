@@ -364,11 +364,14 @@ def _draw_mark(axes: Axes, cell: tuple[float, float], mark: dict[str, Any], page
 
 
 def _write_title(figure: Figure, title: str, page: _Page) -> None:
+    """As plain text: a map's file may be called anything."""
     x, y = page.across(page.left), 18 * page.unit
-    figure.text(x, page.down(y), title, va='top', weight='bold', color=INK, size=_points(19 * page.unit))
+    size = _points(19 * page.unit)
+    figure.text(x, page.down(y), title, va='top', weight='bold', color=INK, size=size, parse_math=False)
     y += 30 * page.unit
+    size = _points(15 * page.unit)
     for line in page.figures:
-        figure.text(x, page.down(y), line, va='top', color=FAINT_INK, size=_points(15 * page.unit))
+        figure.text(x, page.down(y), line, va='top', color=FAINT_INK, size=size, parse_math=False)
         y += 22 * page.unit
 
 

@@ -277,6 +277,13 @@ class TestPicture:
         assert result.returncode == 1
         assert room.with_suffix('.png').stat().st_size > 0
 
+    def test_of_a_map_with_any_name_is_drawn(self, room):
+        """In which others might see a formula."""
+        odd = room.rename(room.with_name(r'dollars $\no_formula$.map'))
+        result = run_command('solve', odd, '--start', 2, 3, '--goal', 8, 6, '--png', odd.with_suffix('.png'))
+        assert (result.returncode, result.stderr) == (0, '')
+        assert odd.with_suffix('.png').stat().st_size > 0
+
     def test_that_cannot_be_written_is_refused_with_the_reason(self, room):
         (room.parent / 'way.png').mkdir()
         result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', 'way.png', cwd=room.parent)

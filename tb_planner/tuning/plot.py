@@ -46,7 +46,8 @@ def draw_study(study: Study, path: Path) -> None:
     _draw_weights(by_weight, study)
     _draw_less(by_k, study)
     ground = study.plan.seen[0].ground
-    figure.suptitle(f'{ground.name}, {study.plan.conditions.world} world: recommended {study.recommended}')
+    title = f'{ground.name}, {study.plan.conditions.world} world: recommended {study.recommended}'
+    figure.suptitle(title, parse_math=False)  # a file may be called anything
     try:
         figure.savefig(path, dpi=120, format='png', metadata={'Software': SIGNATURE})
     except OSError as error:

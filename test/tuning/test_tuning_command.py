@@ -37,6 +37,14 @@ class TestCommand:
         image.unlink()
         assert [main(tune(tmp_path)) for _ in range(2)] == [0, 0]
 
+    def test_draws_the_plot_of_a_map_with_any_name(self, tmp_path):
+        """In which others might see a formula."""
+        pytest.importorskip('matplotlib')
+        command, path, *options = tune(tmp_path)
+        odd = Path(path).rename(tmp_path / r'dollars $\no_formula$.map')
+        assert main([command, str(odd), *options]) == 0
+        assert (tmp_path / 'tuned.png').read_bytes().startswith(b'\x89PNG')
+
     def test_writes_a_time_that_fits_into_a_tick(self, tmp_path):
         """For who lets the node search for a time, on another computer."""
         assert main([*tune(tmp_path), '--tick-hz', '200', '--cpu', '0.5']) == 0
