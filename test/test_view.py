@@ -532,7 +532,7 @@ def a_root_beyond_the_map(head, columns):
 def test_cells_that_the_map_has_not_do_not_keep_the_page_busy(browser, tmp_path, example, change):
     data = example[1].with_suffix('.tbrun').read_bytes()
     page = shown_from(browser, tmp_path / 'beyond.html', changed_record(data, change))
-    page.wait_for(LOADED, limit_s=20)
+    page.wait_for(LOADED)
     for tick in (1, 0, 2):
         go_to(page, tick)
     assert page.run('tbPlanner.replay.box ? tbPlanner.replay.box.y1 : 0') <= 36
@@ -561,7 +561,7 @@ def test_what_does_not_fit_together_is_said_on_the_page(browser, tmp_path, examp
     """A live page gets what nobody has looked at before."""
     data = example[1].with_suffix('.tbrun').read_bytes()
     page = shown_from(browser, tmp_path / 'bad.html', changed_record(data, change))
-    page.wait_for('document.getElementById("message")?.textContent.length > 0', limit_s=20)
+    page.wait_for('document.getElementById("message")?.textContent.length > 0')
     assert told in page.run('document.getElementById("message").textContent')
     page.close()
 
