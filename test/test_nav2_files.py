@@ -26,6 +26,7 @@ PORTS = {
     'ReactiveFallback': set(),
     'ReactiveSequence': set(),
     'Sequence': set(),
+    'Timeout': {'msec'},
     # of nav2_behavior_tree
     'BackUp': {*OF_ACTIONS, 'backup_dist', 'backup_speed', 'time_allowance', 'error_code_id'},
     'ClearEntireCostmap': OF_SERVICES,
@@ -110,15 +111,24 @@ def test_tb_planner_is_asked_first_and_planner_server_if_it_fails(file):
     kind, action = PLANNERS[file.name]
     (fallback,) = (node for node in nodes(file) if node.get('name') == 'Plan')
     assert fallback.tag == 'Fallback'
-    assert [child.tag for child in fallback] == [kind, kind]
-    first, second = fallback
+    assert [child.tag for child in fallback] == ['Timeout', kind]
+    (first,), second = fallback
+    assert first.tag == kind
     assert first.get('server_name') == parameters(FOLDER / 'sidecar.yaml')[f'{action}_action'] == f'tb_planner/{action}'
     assert second.get('server_name') == action
     assert second.get('planner_id') == '{fallback_planner}'
-    assert {child.get('path') for child in fallback} == {'{path}'}
-    assert all(int(child.get('server_timeout')) >= 20 for child in fallback)  # ms, the default
+    assert {child.get('path') for child in (first, second)} == {'{path}'}
+    assert all(int(child.get('server_timeout')) >= 20 for child in (first, second))  # ms, the default
     (selector,) = (node for node in nodes(file) if node.tag == 'PlannerSelector')
     assert (selector.get('default_planner'), selector.get('selected_planner')) == ('GridBased', '{fallback_planner}')
+
+
+@each_tree
+def test_a_tb_planner_that_dies_while_it_is_asked_is_not_waited_for_without_end(file):
+    """It is given the time that its requests take at most, and a second in which it ends those that no tick has."""
+    (limit,) = (node for node in nodes(file) if node.tag == 'Timeout')
+    assert int(limit.get('msec')) >= 1000 * (PlannerParameters.max_planning_time_s + 1.0 + 1.0)
+    assert [child.get('name') for child in limit] == ['AskTbPlanner']
 
 
 @each_tree
