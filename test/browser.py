@@ -34,6 +34,7 @@ OPTIONS = (
     '--force-color-profile=srgb',
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 )
+GONE = ('navigated or closed', 'Promise was collected')
 LIMIT_S = 60.0
 ENDS_S = 10.0
 _OWN_GROUP = {'process_group': 0} if sys.version_info >= (3, 11) else {'start_new_session': True}
@@ -52,6 +53,10 @@ def chromium_or_skip() -> str:
 
 class BrowserError(RuntimeError):
     """The browser has said no, or nothing."""
+
+
+class PageHasGone(BrowserError):
+    """It was loaded anew, or closed, while it was asked."""
 
 
 class Browser:
@@ -103,7 +108,9 @@ class Browser:
             self._listen(deadline)
         answer = self._answers.pop(number)
         if 'error' in answer:
-            raise BrowserError(f'{method}: {answer["error"]}')
+            said = answer['error'].get('message', '')
+            kind = PageHasGone if any(words in said for words in GONE) else BrowserError
+            raise kind(f'{method}: {answer["error"]}')
         return answer['result']
 
     def _say(self, data: bytes, deadline: float) -> None:
@@ -192,10 +199,17 @@ class Page:
 
     def wait_for(self, condition: str, limit_s: float = LIMIT_S) -> None:
         deadline = time.monotonic() + limit_s
-        while not self.run(condition):
+        while not self._is_so(condition):
             if time.monotonic() > deadline:
                 raise BrowserError(f'not so after {limit_s:g} s: {condition}')
             time.sleep(0.02)
+
+    def _is_so(self, condition: str) -> bool:
+        """Not of a page that goes meanwhile: the next one is to be asked."""
+        try:
+            return bool(self.run(condition))
+        except PageHasGone:
+            return False
 
     def box_of(self, name: str) -> tuple[float, float, float, float]:
         """Left, top, width and height of the element with this id."""

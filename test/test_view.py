@@ -23,7 +23,8 @@ from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED, as_varints, pack
 from tb_planner.view import make_page
 from tb_planner.view.page import SCRIPTS
 
-LOADED = 'window.tbPlanner && tbPlanner.record.ticks > 0 && tbPlanner.isSettled && !tbPlanner.scouting'
+LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
+"""All of it: the beginning of a long record is shown while the rest is being loaded, and before the scout sets out."""
 SETTLED = 'tbPlanner.isSettled && tbPlanner.replay.tick === tbPlanner.target'
 
 
@@ -230,6 +231,13 @@ def test_a_browser_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeyp
     assert [is_running(pid) for pid in pids] == [False, False]
 
 
+def test_a_page_that_is_loaded_anew_while_it_is_asked_is_asked_again(browser, example):
+    page = browser.open(example[1].as_uri())
+    page.wait_for(LOADED)
+    page.wait_for('window.name === "again" || (window.name = "again", location.reload(), new Promise(() => {}))')
+    page.close()
+
+
 def is_running(pid):
     try:
         return Path(f'/proc/{pid}/stat').read_text().split()[2] not in 'ZX'
@@ -272,6 +280,22 @@ def test_other_worlds_and_rules_are_shown_right(browser, tmp_path, world, option
             go_to(page, replay.tick)
             assert_same(page, replay)
     assert page.complaints() == []
+    page.close()
+
+
+def test_a_record_of_many_chunks_is_loaded_whole(browser, tmp_path):
+    """It is shown from its first chunks on; who asks for its end waits for the last."""
+    path, blocked = tmp_path / 'run.tbrun', rooms(3)
+    planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (52, 34), tb_wa_star(1.5), k=1)
+    with RecordedWalk(path, planner, Static(Grid(blocked)), About()) as walk:
+        for _ in range(200):
+            move_to_goal(planner, walk, max_intervals=1)
+            walk._writer._write_frames()
+    *_, last = Replay(read_record(path))
+    page = shown_from(browser, tmp_path / 'run.html', path.read_bytes())
+    page.wait_for(LOADED)
+    go_to(page, last.tick)
+    assert_same(page, last)
     page.close()
 
 
