@@ -33,7 +33,7 @@ SHAPES = {
     'dark': {'width': 1280, 'height': 800, 'dark': True},
     'phone': {'width': 390, 'height': 844, 'scale': 2},
 }
-LOADED = 'window.tbPlanner && tbPlanner.isSettled && !tbPlanner.scouting'
+LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
 
 
 def main() -> None:
