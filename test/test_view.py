@@ -402,6 +402,16 @@ def test_restart_buttons_and_keys_go_to_them(shown):
     assert page.run('tbPlanner.target') == record.restarts[1][0]
 
 
+def test_a_restart_that_has_come_and_is_not_listed_yet_is_no_trouble(shown):
+    """A page that is being loaded lists what has come now and then, and may be asked for its end at any time."""
+    page, record = shown
+    last, listed = record.ticks - 1, len(record.restarts)
+    page.run(f'tbPlanner.record.restarts.push({{ tick: {last}, restarts: ["blocked"] }}) && 0')
+    go_to(page, last)
+    page.run('tbPlanner.grown()')
+    page.wait_for(f'document.querySelectorAll("#restarts button")[{listed}]?.ariaCurrent === "true"')
+
+
 def test_it_plays_to_the_end_and_stops_there(shown):
     page, record = shown
     page.run('document.getElementById("speed").value = "16"')

@@ -92,7 +92,7 @@ class Figures {
 
   markRestart(tick) {
     const i = Record.indexAt(this.record.restarts, tick);
-    if (i === this.marked) return;
+    if (i === this.marked || i >= this.listed) return; // what has just come is listed soon
     $('restarts').querySelector('[aria-current]')?.removeAttribute('aria-current');
     this.marked = i;
     const button = i < 0 ? null : $('restarts').children[i].firstChild;
