@@ -469,8 +469,17 @@ def test_chunks_that_together_unpack_to_more_than_there_can_be_are_not_unpacked(
 
 def test_a_column_of_more_numbers_than_there_can_be_ticks_is_not_worked_out(tmp_path, monkeypatch):
     path = written(tmp_path)
-    monkeypatch.setattr('tb_planner.recording.format.LARGEST_COLUMN', 50)
-    with pytest.raises(BadRecord, match='numbers of more than 50 bytes'):
+    path.write_bytes(path.read_bytes() + chunk_of({'kind': 'more', 'columns': [['more', 'varint', 9999]]}, bytes(9999)))
+    monkeypatch.setattr('tb_planner.recording.format.LARGEST_PART', 9998)
+    with pytest.raises(BadRecord, match='numbers of more than 9998 bytes'):
+        read_record(path)
+
+
+def test_a_head_of_more_than_there_can_be_events_is_not_worked_out(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    path.write_bytes(path.read_bytes() + chunk_of({'kind': 'more', 'events': 5000 * [{}], 'columns': []}))
+    monkeypatch.setattr('tb_planner.recording.format.LARGEST_PART', 9998)
+    with pytest.raises(BadRecord, match=r'a head of 2\d+ bytes; at most 9998'):
         read_record(path)
 
 

@@ -53,8 +53,8 @@ LARGEST_CHUNK = 2**30
 """Bytes of a body, as large as a map of 32,000² cells."""
 LARGEST_RECORD = 2**32
 """Bytes of all bodies together: a browser would hardly hold more, and a small file may say that it has far more."""
-LARGEST_COLUMN = 2**24
-"""Bytes of a column of numbers, which have an entry for each tick: they are worked out to many times as much."""
+LARGEST_PART = 2**24
+"""Bytes of a head, or of a column of numbers, one for each tick: both are worked out to many times as much."""
 GROUPS = 5
 """Of 7 bits in a number, at most."""
 
@@ -179,6 +179,8 @@ def inflated(body: bytes, most: int) -> bytes:
 def unpack(plain: bytes) -> Chunk:
     """A body."""
     (length,) = _LENGTH.unpack_from(plain)
+    if length > LARGEST_PART:
+        raise TooLarge(f'it has a head of {length} bytes; at most {LARGEST_PART} are possible')
     at = _LENGTH.size + length
     head = json.loads(plain[_LENGTH.size : at])
     columns = {}
@@ -190,8 +192,8 @@ def unpack(plain: bytes) -> Chunk:
 
 def _column(kind: str, data: bytes) -> NDArray[Any]:
     if kind == 'varint':
-        if len(data) > LARGEST_COLUMN:
-            raise TooLarge(f'it has numbers of more than {LARGEST_COLUMN} bytes')
+        if len(data) > LARGEST_PART:
+            raise TooLarge(f'it has numbers of more than {LARGEST_PART} bytes')
         return from_varints(data)
     return np.frombuffer(data, {'f4': '<f4', 'u1': 'u1'}[kind])
 
