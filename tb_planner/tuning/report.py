@@ -9,7 +9,7 @@ from tb_planner.grid import COST_STEPS
 from tb_planner.tuning.budget import SEARCH_SHARE
 from tb_planner.tuning.candidates import WEIGHTS, Candidate
 from tb_planner.tuning.figures import Difference, Figures
-from tb_planner.tuning.study import FEW, Check, Study
+from tb_planner.tuning.study import A_HAIR, FEW, Check, Study
 
 SHOWN = 8
 """Candidates in the table: so many of the best, and the default."""
@@ -76,8 +76,9 @@ def trade_off(study: Study) -> str:
     text = WEIGHED * bool((study.plan.seen[0].ground.grid.terrain > COST_STEPS).any())
     text += table('', COLUMNS, [(name, figures_columns(more, figures)) for name, more, figures in rows])
     if left > 0:
-        worst = race.against_default(ranked[-1]).mean
-        text += f'\n{left} more were worse, up to {100 * worst:+.0f} % ({ranked[-1]})'
+        best, worst = (race.against_default(candidate).mean for candidate in (ranked[0], ranked[-1]))
+        worse = f'worse, up to {100 * worst:+.0f} % ({ranked[-1]})' if worst - best >= A_HAIR else 'as good'
+        text += f'\n{left} more were {worse}'
     if any(figures.problems < race.rounds for *_, figures in rows):
         text += f'\nThose with fewer than {race.rounds} problems fell clearly behind the best, and dropped out.'
     return text

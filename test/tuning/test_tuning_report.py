@@ -1,5 +1,6 @@
 """What the tuner says of a study."""
 
+import pytest
 from made_up import DEFAULT, length, make_plan, outcome
 
 from tb_planner.tuning.candidates import Candidate
@@ -22,6 +23,11 @@ class TestReport:
         found = carry_out_study(make_plan(problems))
         assert found.recommended == Candidate('tb_wa_star', 1.1)
         assert '\n* tb_wa_star(1.1) ' in study_text(found)
+
+    @pytest.mark.parametrize(('more', 'told_as'), [(0, ' more were as good\n'), (1000, ' more were worse, up to +')])
+    def test_calls_worse_only_what_is(self, more, told_as, told, problems):
+        told(lambda candidate, problem, k: outcome(length(problem) + more * (candidate.algorithm == 'tb_gbfs')))
+        assert told_as in study_text(carry_out_study(make_plan(problems)))
 
     def test_has_the_ticks_of_what_is_recommended(self, told, problems):
         """Where the choice was luck, those of the default."""
