@@ -37,10 +37,10 @@ MOST_LEGS = 16
 """Legs that are begun in a step; the next step goes on."""
 NEAR_M = 1.0
 """So near to a goal, along the path, the robot may be done with it; Nav2's trees say so at 0.7 m."""
-BEHIND_M = 2.0
-"""Of a path that is told again so much may lie behind the robot; where more does, the rest of it is told. Nav2's
-controllers look for the robot on the first part only of a path that they begin with, half the size of their local
-costmap, by default 1.5 m: one that has given up, and begins again, would not find it on a path from long ago."""
+BEHIND_M = 1.0
+"""Of a path that is told to whoever begins anew so much may lie behind the robot; where more does, the rest of it is
+told. Nav2's controllers look for the robot on the first part only of a path that they begin with, half the size of
+their local costmap, by default 1.5 m: one that has given up would not find it on a path from long ago."""
 
 _LEAST_TOLERANCE = 1.5  # in cells: a robot anywhere in its cell is up to 0.71 from the centre, where its route begins
 
@@ -67,8 +67,9 @@ class Enquiry:
         if old != (settings.algorithm, tolerance_m):
             self._begin()
 
-    def ask(self, start: Pose2, goals: Sequence[Pose2], *, start_is_robot: bool) -> bool:
-        """A request. Whether what has been found already, or is being searched for, serves."""
+    def ask(self, start: Pose2, goals: Sequence[Pose2], *, start_is_robot: bool, begins_anew: bool = False) -> bool:
+        """A request. Whether what has been found already, or is being searched for, serves. begins_anew: nobody follows
+        the path of before, so that it may be told without what the robot has passed."""
         question = Question(start, tuple(goals), start_is_robot)
         if not question.goals:
             raise ValueError('there are 0 goals; there is at least 1')
@@ -79,7 +80,7 @@ class Enquiry:
             self._question = question
             self._begin()
         self._held = held
-        if on is not None:
+        if on is not None and begins_anew:
             self._leave_behind(on)
         return serves
 

@@ -8,6 +8,7 @@ from rclpy.lifecycle import LifecycleNode
 
 from tb_planner.question import FoundPath
 from tb_planner.ros.action_thread import ActionThread
+from tb_planner.ros.controller_watch import ControllerWatch
 from tb_planner.ros.nav2_messages import Nav2Types
 from tb_planner.ros.path_desk import PathDesk
 from tb_planner.ros.path_server import PathServer
@@ -26,6 +27,7 @@ class Nav2Planner:
             PathServer(self._thread, types.to_pose, parameters.compute_path_to_pose_action),
             PathServer(self._thread, types.through_poses, parameters.compute_path_through_poses_action),
         )
+        self._controller = ControllerWatch(self._thread.node, parameters.follow_path_action)
         self._desks: list[PathDesk] = []
         self._thread.start()
 
@@ -33,7 +35,7 @@ class Nav2Planner:
         self, parameters: PlannerParameters, problems: Problems, show: Callable[[FoundPath, str, float], None]
     ) -> list[PathDesk]:
         """Goals are accepted from now on. The desks answer them as long as somebody ticks them."""
-        self._desks = [PathDesk(server, parameters, problems, show) for server in self.servers]
+        self._desks = [PathDesk(server, self._controller, parameters, problems, show) for server in self.servers]
         for server in self.servers:
             server.activate()
         return self._desks

@@ -12,6 +12,7 @@ from tb_planner.enquiry import Enquiry
 from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Pose2
 from tb_planner.question import Answer, EnquiryStatus, FoundPath
+from tb_planner.ros.controller_watch import ControllerWatch
 from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.nav2_messages import PathMessage, goals_of
 from tb_planner.ros.path_server import PathServer, Request
@@ -52,6 +53,7 @@ class PathDesk:
     def __init__(
         self,
         server: PathServer,
+        controller: ControllerWatch,
         parameters: PlannerParameters,
         problems: Problems,
         show: Callable[[FoundPath, str, float], None],
@@ -61,6 +63,7 @@ class PathDesk:
         self.unchanged = 0
         """Of these, with the same one as before."""
         self._server = server
+        self._controller = controller
         self._parameters = parameters
         self._problems = problems
         self._show = show
@@ -170,7 +173,8 @@ class PathDesk:
             if isinstance(error, NotYet) and not self._has_waited(request):
                 raise
             raise Refused('TF_ERROR', str(error)) from error
-        self._enquiry.ask(start, goals, start_is_robot=not message.use_start)
+        begins_anew = self._controller.has_stopped
+        self._enquiry.ask(start, goals, start_is_robot=not message.use_start, begins_anew=begins_anew)
         self._request, self._start, self._goals = request, start, goals
 
     def _has_waited(self, request: Request) -> bool:

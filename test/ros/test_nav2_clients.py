@@ -8,12 +8,14 @@ import time
 import numpy as np
 import pytest
 from peer import Peer
+from rclpy.action import ActionClient
 from surroundings import RESOLUTION_M, Surroundings, map_message, open_terrain, pose_stamped
 
 from tb_planner.ros.conversions import quaternion_of, yaw_of
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
+from controller_server import ControllerServer, FollowPath
 from nav2_msgs.action import ComputePathToPose
 from path_client import PathClient, points
 
@@ -47,6 +49,14 @@ def begin(nodes, peer, around):
         return PathClient(peer)
 
     return begin_with
+
+
+@pytest.fixture
+def server(ros_environment):
+    """A controller whose robot stands still."""
+    one = ControllerServer(pose_stamped(2.0, 5.0), speed=0.0).start()
+    yield one
+    one.close()
 
 
 def long_way():
@@ -100,7 +110,7 @@ def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing
     for i in range(8):
         cells[90, 10 + 10 * i] = 100
         around.maps.publish(map_message(cells))
-        x, y = points(first)[i]
+        x, y = points(first)[3 * i]
         around.pose = pose_stamped(x + 0.03, y)  # the robot goes along
         peer.spin(0.15)
         again = client.path_to(8.0, 5.0)
@@ -110,12 +120,23 @@ def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing
     assert (facts['path_requests'], facts['paths_found'], facts['paths_unchanged']) == ('9', '9', '8')
 
 
-def test_a_robot_far_along_its_path_is_told_the_rest_of_it_and_nothing_is_searched(begin, around, peer):
-    """Nav2's controllers, when they begin anew, look for the robot on the first metres of a path only."""
+def test_for_a_controller_that_has_given_up_the_rest_of_the_path_is_told_and_nothing_is_searched(
+    begin, around, peer, server
+):
+    """Nav2's controllers, when they begin anew, look for the robot on the first metres of a path only. While one goes
+    on, another path would preempt it."""
     client = begin()
+    controller = ActionClient(peer.node, FollowPath, 'follow_path')
+    peer.wait_until(controller.server_is_ready, 'the controller is there')
     first = client.path_to(8.0, 5.0)
     places = points(first)
+    controller.send_goal_async(FollowPath.Goal(path=first))
+    peer.wait_until(lambda: server.is_following, 'the path is followed')
     around.pose = pose_stamped(*places[40])
+    peer.spin(0.5)
+    for _ in range(3):
+        assert client.path_to(8.0, 5.0) == first
+    server.aborts_with = FollowPath.Result.FAILED_TO_MAKE_PROGRESS
     peer.wait_until(lambda: math.dist(points(client.path_to(8.0, 5.0))[0], places[40]) < 0.1, 'a path from there')
     rest = client.path_to(8.0, 5.0)
     begin_at = len(places) - len(rest.poses)
