@@ -361,7 +361,7 @@ def written(tmp_path, ticks=300):
     path = tmp_path / 'walk.tbrun'
     blocked = rooms(np.random.default_rng(2), 60, 200)
     planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (198, 58), k=2)
-    walk_ = RecordedWalk(path, planner, Changing(Grid(blocked), 4), About('a walk'))
+    walk_ = RecordedWalk(path, planner, Changing(Grid(blocked), 4), About('a walk'), chunk_s=1000)  # written here
     for _ in range(3):
         move_to_goal(planner, walk_, max_intervals=ticks // 3)
         walk_._writer._write_frames()

@@ -287,7 +287,7 @@ def test_a_record_of_many_chunks_is_loaded_whole(browser, tmp_path):
     """It is shown from its first chunks on; who asks for its end waits for the last."""
     path, blocked = tmp_path / 'run.tbrun', rooms(3)
     planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (52, 34), tb_wa_star(1.5), k=1)
-    with RecordedWalk(path, planner, Static(Grid(blocked)), About()) as walk:
+    with RecordedWalk(path, planner, Static(Grid(blocked)), About(), chunk_s=1000) as walk:  # chunks are written here
         for _ in range(200):
             move_to_goal(planner, walk, max_intervals=1)
             walk._writer._write_frames()

@@ -12,7 +12,7 @@ from tb_planner.grid import Cell
 from tb_planner.navigator import Pose2
 from tb_planner.planner import Status, TimeBoundedPlanner
 from tb_planner.recording.frame import About, Frame, MapNews, bytes_of
-from tb_planner.recording.writer import RecordWriter
+from tb_planner.recording.writer import CHUNK_S, RecordWriter
 from tb_planner.world import Observation, World
 
 
@@ -31,12 +31,13 @@ class RecordedWalk:
         about: About,
         *,
         interval_s: float = 0.05,
+        chunk_s: float = CHUNK_S,
     ) -> None:
         self.grid = world.grid
         self._world = world
         self._planner = planner
         self._interval_s = interval_s
-        self._writer = RecordWriter(path, about)
+        self._writer = RecordWriter(path, about, chunk_s=chunk_s)
         self._intervals = 0
         self._version: int | None = None
         self._before = planner.figures
