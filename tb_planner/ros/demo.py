@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from tb_planner import picture
 from tb_planner.algorithms import ALGORITHMS
 from tb_planner.drive import Drive, Place
+from tb_planner.geometry import Geometry
 from tb_planner.maps import Map, read_map
 from tb_planner.navigator import Pose2
 from tb_planner.recording import read_record
@@ -110,7 +111,13 @@ def make_parser() -> argparse.ArgumentParser:
         default=REAL_TIME_FACTOR,
         help=f'how much faster than real the simulated robot and its world are, default: {REAL_TIME_FACTOR:g}',
     )
-    parser.add_argument('--limit-s', metavar='S', type=float, default=DRIVE_LIMIT_S, help='give up after so long')
+    parser.add_argument(
+        '--limit-s',
+        metavar='S',
+        type=float,
+        default=DRIVE_LIMIT_S,
+        help=f'give up after so long, default: {DRIVE_LIMIT_S:g}',
+    )
     parser.add_argument(
         '--png',
         metavar='FILE',
@@ -134,6 +141,14 @@ def check_environment(options: argparse.Namespace) -> None:
         raise CannotRun("there is no ROS 2 here: source one, or pip install '.[ros,plot]' as make demo does")
 
 
+def check_on_map(goal: Sequence[float], geometry: Geometry) -> None:
+    x, y = geometry.to_grid(*goal)
+    if not (0 <= x < geometry.width and 0 <= y < geometry.height):
+        (x0, y0), (x1, y1) = geometry.to_world(0, 0), geometry.to_world(geometry.width, geometry.height)
+        corners = f'from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m'
+        raise CannotRun(f'the goal ({goal[0]:g}, {goal[1]:g}) m is outside the map, {corners}')
+
+
 def journey(options: argparse.Namespace) -> Journey:
     """Start and goal as asked for; else the ones that belong to the map, or drawn at random."""
     known = options.map in GOALS
@@ -147,6 +162,7 @@ def journey(options: argparse.Namespace) -> Journey:
         goal = GOALS[options.map]
     elif goal is None:
         goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2(*start), ROOM_M, options.seed))
+    check_on_map(goal, map_.geometry)
     return Journey(options.map, map_, (start[0], start[1]), (goal[0], goal[1]))
 
 

@@ -160,6 +160,13 @@ def test_a_place_that_is_not_there_is_named(option):
     assert option[1] in done.stderr
 
 
+@pytest.mark.parametrize('goal', [('99', '0'), ('nan', '0'), ('0', 'inf')])
+def test_a_goal_outside_the_map_is_refused_at_once(goal):
+    done = subprocess.run([*DEMO, '--goal', *goal], capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f'demo: the goal ({goal[0]}, {goal[1]}) m is outside the map, from (')
+
+
 def test_a_map_that_is_not_there_is_told_which_there_are():
     done = subprocess.run([*DEMO, '--map', 'kitchen'], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
