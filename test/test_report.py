@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_planner.benchmark import claims_2012, curves_2014, published, report
+from tb_planner.benchmark import claims_2012, curves_2014, published, report, tables
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.cells import CELLS, SESSIONS, Results, cells_of, read_results
 from tb_planner.benchmark.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
@@ -464,6 +464,14 @@ def test_runs_that_did_not_arrive_do_not_count(tmp_path):
     cell = next(iter(results_of(tmp_path, [rows[0], lost]).cells))
     assert (cell.problems, cell.arrived, cell.counted) == (2, 1, 1)
     assert cell.sum_of('cost') == rows[0]['cost']
+
+
+def test_one_run_in_a_thousand_that_did_not_arrive_is_told(tmp_path):
+    rows = list(made_up(PAPER_2014, quick=True))
+    rows[0]['status'] = 'NO_PATH'
+    arrived = {line[2]: line[-1] for line in tables.extents(results_of(tmp_path, rows)).lines}
+    assert arrived.pop(rows[0]['set']) == 'all but 1'
+    assert set(arrived.values()) == {'all'}
 
 
 def test_on_changing_maps_a_problem_counts_if_all_rivals_arrived(tmp_path):

@@ -320,10 +320,13 @@ def extents(results: Results) -> Table:
             drawn = 'generated, another for each problem'
         counts = sorted(set(per_map.values()))
         each = f'{counts[0]}' if len(counts) == 1 else f'{counts[0]} to {counts[-1]}'
-        runs, arrived = sum(cell.problems for cell in cells), sum(cell.arrived for cell in cells)
+        runs = sum(cell.problems for cell in cells)
+        missing = runs - sum(cell.arrived for cell in cells)
         paper = published.EXTENTS.get(key, EXTENT_UNKNOWN)
         told = f'{paper.maps}; {paper.problems} each' if paper.problems else paper.maps
-        lines.append((*key, f'{len(per_map)} {drawn}', each, told, f'{runs:,}', percent(arrived / runs)))
+        lines.append(
+            (*key, f'{len(per_map)} {drawn}', each, told, f'{runs:,}', f'all but {missing:,}' if missing else 'all')
+        )
     header = ('experiment', 'part', 'maps', 'how many', 'problems on each', 'in the paper', 'runs', 'arrived')
     return Table('What was run', header, tuple(lines))
 
