@@ -143,7 +143,10 @@ def _turning(claim: Claim, results: Results, verdict: Verdict) -> str:
             others += claim.judge(curves).verdict is not verdict
         except NotRun:
             continue
-    return f'without one of {others} of the {len(with_one_left_out)} maps the verdict is another' if others else ''
+    if not others:
+        return ''
+    which = 'one certain map' if others == 1 else f'any one of {others} maps'
+    return f'of {len(with_one_left_out)} maps, leaving out {which} would change the verdict'
 
 
 def _look(judge_curves: Callable[[Curves], Finding], results: Results, variation: Variation) -> Finding:

@@ -328,7 +328,7 @@ def extents(results: Results) -> Table:
             (*key, f'{len(per_map)} {drawn}', each, told, f'{runs:,}', f'all but {missing:,}' if missing else 'all')
         )
     header = ('experiment', 'part', 'maps', 'how many', 'problems on each', 'in the paper', 'runs', 'arrived')
-    return Table('What was run', header, tuple(lines))
+    return Table('Maps, problems and runs', header, tuple(lines))
 
 
 def shortfalls(results: Results) -> list[str]:
