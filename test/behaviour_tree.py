@@ -1,7 +1,8 @@
 """Runs a behaviour tree as BehaviorTree.CPP and Nav2's control nodes do, as far as our trees need it.
 
-Leaves are functions of the test; all but the one that follows a path are done at once. So only what can be under way
-keeps a state: whose turn it is, how often it was tried again, when it was done last.
+Leaves are functions of the test; all are done at once but the one that follows a path, and one that dies while it is
+asked. So only what can be under way keeps a state: whose turn it is, how often it was tried again, when it was done
+last.
 """
 
 import xml.etree.ElementTree as ElementTree
@@ -28,6 +29,7 @@ class BehaviourTree:
             'Sequence': self._sequence,
             'ReactiveSequence': self._sequence,  # the same where nothing below is under way
             'Fallback': self._fallback,
+            'Timeout': self._timeout,
             'ReactiveFallback': self._fallback,
             'PipelineSequence': self._pipeline_sequence,
             'RateController': self._rate_controller,
@@ -64,6 +66,16 @@ class BehaviourTree:
     def _fallback(self, node: ElementTree.Element) -> str:
         return next((status for child in node if (status := self._tick(child)) != FAILURE), FAILURE)
 
+    def _timeout(self, node: ElementTree.Element) -> str:
+        state = self._state[node]
+        since_s = state.setdefault('since_s', self._now_s)
+        status = self._tick(node[0])
+        if status == RUNNING and self._now_s - since_s >= float(node.attrib['msec']) / 1000:
+            status = FAILURE
+        if status != RUNNING:
+            self._halt(node)
+        return status
+
     # ------------------------------------------------------------------------ of Nav2
     def _pipeline_sequence(self, node: ElementTree.Element) -> str:
         """What comes before goes on to be ticked while what comes later is under way."""
@@ -80,12 +92,13 @@ class BehaviourTree:
         return SUCCESS
 
     def _rate_controller(self, node: ElementTree.Element) -> str:
-        """RUNNING while its time has not come."""
+        """RUNNING while its time has not come; what is under way goes on."""
         state = self._state[node]
-        if 'since_s' in state and self._now_s - state['since_s'] < 1 / float(node.attrib['hz']):
+        waits = state.get('status') != RUNNING
+        if waits and 'since_s' in state and self._now_s - state['since_s'] < 1 / float(node.attrib['hz']):
             return RUNNING
         status = self._tick(node[0])
-        self._state[node]['since_s'] = self._now_s
+        self._state[node] = {'since_s': self._now_s, 'status': status}
         return status
 
     def _recovery_node(self, node: ElementTree.Element) -> str:

@@ -20,6 +20,8 @@ class Robot:
         self.done = []
         self.codes = {'tb_planner': 0, 'planner_server': 0, 'controller': 0}
         self.tb_planner_answers = True
+        self.tb_planner_has_died = False
+        """After it has accepted a goal."""
         self.paths = []
         """That the controller was given."""
         action = TREES[tree]
@@ -53,6 +55,8 @@ class Robot:
         assert 'there' in (ports.get('goal'), *ports.get('goals', []))
         if who == 'tb_planner' and not self.tb_planner_answers:
             return FAILURE, {}
+        if who == 'tb_planner' and self.tb_planner_has_died:
+            return RUNNING, {}
         code = self.codes[who]
         return (FAILURE, {'path': '', 'error_code_id': code}) if code else (SUCCESS, {'path': who, 'error_code_id': 0})
 
@@ -91,6 +95,15 @@ def test_planner_server_is_asked_where_tb_planner_does_not_answer(robot):
     robot.tb_planner_answers = False
     assert robot.tree.tick(0) == RUNNING
     assert robot.done == [robot.first, robot.second]
+    assert robot.paths == ['planner_server']
+
+
+def test_planner_server_is_asked_where_tb_planner_dies_while_it_is_asked(robot):
+    robot.tb_planner_has_died = True
+    assert [robot.tree.tick(time_s) for time_s in (0, 1, 2, 3, 4)] == [RUNNING] * 5
+    assert robot.second not in robot.done
+    assert robot.tree.tick(5.1) == RUNNING
+    assert robot.done[-1] == robot.second
     assert robot.paths == ['planner_server']
 
 

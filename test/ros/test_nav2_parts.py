@@ -153,12 +153,16 @@ class OneRequest:
         return True
 
 
+NOBODY = SimpleNamespace(has_stopped=False)
+"""A controller that is not known."""
+
+
 def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
     """Which may tell an older path: what looks after requests every second must not be before it."""
     parameters = PlannerParameters(max_planning_time_s=2.0)
     for age_s, ends in ((1.9, []), (2.1, []), (3.1, ['TIMEOUT'])):
         server = OneRequest(age_s)
-        desk = PathDesk(server, parameters, Problems(logging.getLogger()), lambda *_: None)
+        desk = PathDesk(server, NOBODY, parameters, Problems(logging.getLogger()), lambda *_: None)
         desk.expire()
         assert server.ends == ends
 
