@@ -29,7 +29,7 @@ format: $(VENV)/installed  ## put the code into shape
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean:  ## remove all that was made here
+clean:  ## remove what was built and installed here; results stay
 	rm -rf $(VENV) build install log *.egg-info .*_cache .hypothesis demo.png demo.tbrun demo.html
 	find tb_planner -name '*.so' -delete -o -name '*.c' -delete
 	find . -name __pycache__ -prune -exec rm -rf {} +
