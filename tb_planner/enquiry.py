@@ -23,6 +23,7 @@ from tb_planner.question import (
     Question,
     ahead_of_robot,
     as_cell,
+    is_end_of,
     is_same,
     laid_on,
     path_along,
@@ -237,10 +238,19 @@ class Enquiry:
         for _ in range(MOST_LEGS):
             if not self._search_leg(on, question, search):
                 return
-            self._route = route_along(self._legs, on)
-            if len(self._legs) == len(question.goals):
-                self._path, self._held = path_along(self._legs, on.geometry, question), None
+            self._route = route = route_along(self._legs, on)
+            if not route.stands(on.grid):  # a rule that never restarts leads on through what has appeared meanwhile
+                held = self._held
+                self._begin()
+                self._held = held
                 return
+            if len(self._legs) == len(question.goals):
+                self._path, self._held = self._older_path(route) or path_along(self._legs, on.geometry, question), None
+                return
+
+    def _older_path(self, route: StandingRoute) -> FoundPath | None:
+        """The one that is held, if what the search has found is just what is left of it: the answer stays the same."""
+        return self._held[0] if self._held is not None and is_end_of(route, self._held[1]) else None
 
     def _search_leg(self, on: MapUpdate, question: Question, search: Callable[[TimeBoundedPlanner], object]) -> bool:
         """Whether it has been found."""

@@ -47,7 +47,14 @@ class PathGiver:
             self.path, self._is_plan = None, False
         elif tick.plan_changed or not self._is_plan or self.path is None or self.path.goal != goal:
             self._decide(navigator, goal, geometry, pose)
+        if navigator.settings.algorithm.restart == 'never' and geometry is not None and pose is not None:
+            self._look_ahead(navigator, geometry, pose)
         return self.path
+
+    def _look_ahead(self, navigator: Navigator, geometry: Geometry, pose: Pose2) -> None:
+        """Where the rule is never to restart, a plan stays as it is when it gets blocked."""
+        if self.path is not None and not _is_free(self.path, navigator, geometry, pose):
+            self.path, self._is_plan = None, False
 
     def begin_anew(self) -> None:
         """The controller has given up. The next path begins where the robot is: one that begins looks for it on the

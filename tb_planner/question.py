@@ -176,6 +176,14 @@ def first_point(path: FoundPath, route: StandingRoute) -> int:
     return route.passed + len(path.points_m) - len(route.cells)  # the start may be a point before the first cell's
 
 
+def is_end_of(route: StandingRoute, older: StandingRoute) -> bool:
+    """Whether an older route, with the goals on it, ends just like this one."""
+    before = len(older.cells) - len(route.cells)
+    if older.point_of is not None or before < 0 or older.ends != [end + before for end in route.ends]:
+        return False
+    return np.array_equal(older.cells[before:], route.cells)
+
+
 def is_same(one: Pose2, other: Pose2) -> bool:
     turn = math.remainder(one.yaw - other.yaw, math.tau)
     return max(abs(one.x_m - other.x_m), abs(one.y_m - other.y_m), abs(turn)) <= SAME_M

@@ -122,6 +122,19 @@ def test_a_wall_close_ahead_stops_the_robot_until_there_is_another_path():
     assert given.trip.last.status == NavigationStatus.ARRIVED
 
 
+def test_where_the_rule_is_never_to_restart_a_wall_close_ahead_stops_the_robot_until_it_is_gone():
+    given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07), algorithm=tb_wa_star(1.5, restart='never')))
+    given.drive(5)
+    values = free_room(60, 20)
+    values[2:18, 12] = True
+    given.trip.change_map(values)
+    assert [given.tick() for _ in range(5)] == [None] * 5
+    given.trip.change_map(free_room(60, 20))
+    given.drive(200)
+    assert given.trip.last.status == NavigationStatus.ARRIVED
+    assert [path is None for path in given.paths] == [False, True, False, True]
+
+
 def test_a_map_that_grows_or_moves_by_part_of_a_cell_gives_nothing_anew_while_the_route_is_the_same():
     trip = Trip(free_room(60, 20), (0.35, 1.05), (5.65, 1.05))
     given = Given(trip)
