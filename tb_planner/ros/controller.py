@@ -1,8 +1,9 @@
 """Nav2's controller server as what drives the robot (output: follow_path): it is sent the path, and told to stop.
 
 Paths go to the action follow_path. A new one preempts the old one there, and the robot does not brake. But a path that
-comes while an older one is being canceled would be ended with it; so the end of that is waited for. One that is not
-answered in time is canceled, too: it may be accepted later, or be followed already.
+comes while an older one is being canceled may be ended with it; so the end of that is waited for. One that is not
+answered in time is canceled, too: it may be accepted later, or be followed already. So is the old one if the new one is
+refused or lost.
 
 A server that is not there, refuses, gives up, or falls silent is reported, and tried again: after a second, then after
 twice as long each time, up to eight seconds. All is done by the thread of the ticks; nothing is waited for in a tick.
@@ -116,7 +117,8 @@ class Controller:
         self._arrived = arrived
         self._clock = clock
         self._sent: _Sent | None = None  # what the server is to follow, or has been asked to
-        self._leaving: _Sent | None = None  # what it has been told to leave, and may follow still
+        self._before: _Sent | None = None  # an older one, which it follows until it has accepted that
+        self._leaving: list[_Sent] = []  # what it has been told to leave, and may follow still
         self._giver = PathGiver()
         self._goal: Pose2 | None = None
         self._in_a_row = 0  # failures on the way to it
@@ -150,7 +152,7 @@ class Controller:
         """The robot is told to stop."""
         self._leave(self._clock())
         deadline_s = monotonic() + PARTING_S
-        while self._leaving is not None and not self._leaving.stops and monotonic() < deadline_s:
+        while not all(sent.stops for sent in self._leaving) and monotonic() < deadline_s:
             self._executor.spin_once(timeout_sec=0.02)
         self._executor.shutdown(timeout_sec=PARTING_S)
         self._client.destroy()
@@ -166,7 +168,7 @@ class Controller:
     def _is_free(self, now_s: float) -> bool:
         """To send a path: nothing is under way that would spoil it."""
         unanswered = self._sent is not None and not self._sent.accepted
-        if unanswered or self._leaving is not None or now_s < self._not_before_s:
+        if unanswered or self._leaving or now_s < self._not_before_s:
             return False
         if self._client.server_is_ready():
             return True
@@ -174,6 +176,7 @@ class Controller:
         return False
 
     def _send(self, path: GivenPath, frame: str, now_s: float) -> None:
+        self._before = self._sent or self._before
         self._sent = sent = _Sent(path, now_s)
         points_m = thinned(path.points_m, MOST_POSES)
         yaws = headings(points_m, path.goal.yaw).tolist()
@@ -188,10 +191,12 @@ class Controller:
         answer.add_done_callback(lambda future: self._answered(sent, future))
 
     def _leave(self, now_s: float) -> None:
-        """What is followed now."""
-        if self._sent is not None:
-            self._leaving, self._sent = self._sent, None
-            self._cancel(self._leaving, now_s)
+        """What is followed now, or may be."""
+        left = [sent for sent in (self._before, self._sent) if sent is not None]
+        self._before = self._sent = None
+        self._leaving += left
+        for sent in left:
+            self._cancel(sent, now_s)
 
     def _cancel(self, sent: _Sent, now_s: float) -> None:
         """By its id: the server may not have answered yet."""
@@ -210,15 +215,26 @@ class Controller:
         handle = future.result()
         if not handle.accepted:
             if sent is self._sent:
+                self._sent = None
+                self._leave(self._clock())  # the older path is not the way any more
                 self._failed(sent, f'refused by {self._name}, which may not be active')
-            elif sent is self._leaving:
-                self._leaving = None
+            self._is_left(sent)
             return
         sent.accepted = True
         handle.get_result_async().add_done_callback(lambda result: self._ended(sent, result))
-        if sent is not self._sent:  # a cancel may have come before the path itself, or it was waited for no longer
-            self._leaving, sent.cancels = self._leaving or sent, 0
+        if sent is self._sent:
+            self._before = None  # it is preempted
+        else:  # a cancel may have come before the path itself, or it was waited for no longer
+            self._is_left(sent)
+            self._leaving.append(sent)
+            sent.cancels = 0
             self._cancel(sent, self._clock())
+
+    def _is_left(self, sent: _Sent) -> None:
+        """The server does not follow it, or not any more."""
+        self._leaving = [one for one in self._leaving if one is not sent]
+        if sent is self._before:
+            self._before = None
 
     def _hear(self, sent: _Sent) -> None:
         sent.feedback_s = self._clock()
@@ -228,25 +244,26 @@ class Controller:
         first time."""
         code = future.result().return_code
         sent.stops = sent.stops or code in _CANCELED_OR_DONE
-        if sent is not self._leaving:
+        if sent not in self._leaving:
             return
         was_lost = not sent.accepted and not is_first
         is_unknown = code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID and (was_accepted or was_lost)
         if is_unknown or code == CancelGoal.Response.ERROR_GOAL_TERMINATED:
-            self._leaving = None  # a server that was started since follows nothing of ours
+            self._is_left(sent)  # a server that was started since follows nothing of ours
         elif was_accepted and not sent.stops:
             self._problems.warn('controller', f'{self._name} does not stop: its answer is {code}; asked again')
 
     def _ended(self, sent: _Sent, future: Future) -> None:
         response = future.result()
-        if sent is self._leaving:
-            self._leaving = None
+        self._is_left(sent)
         if sent is not self._sent:
             return
         if response.status == GoalStatus.STATUS_SUCCEEDED:
             self._sent, self._in_a_row = None, 0
             self._arrived(sent.path.goal)
-        elif response.status == GoalStatus.STATUS_CANCELED:
+            return
+        self._sent = None
+        if response.status == GoalStatus.STATUS_CANCELED:
             self._failed(sent, 'canceled by somebody else')
         else:
             self._failed(sent, f'given up: {self._reason(response.result)}')
@@ -260,16 +277,18 @@ class Controller:
     def _watch(self, now_s: float) -> None:
         """For what never comes."""
         there = self._client.server_is_ready()
-        leaving, sent = self._leaving, self._sent
-        if leaving is not None and now_s - leaving.canceled_s > RETRY_S:
+        for leaving in [one for one in self._leaving if now_s - one.canceled_s > RETRY_S]:
             if there and leaving.cancels < CANCEL_TRIES:
                 self._cancel(leaving, now_s)
             else:
                 self._problems.error('controller', f'{self._name} has not said that the robot stops')
-                self._leaving = None
+                self._is_left(leaving)
+        sent = self._sent
         if sent is None:
             return
         if not there:
+            self._before = sent if sent.accepted else self._before  # one that comes back may be following still
+            self._sent = None
             self._failed(sent, f'lost: nobody serves the action {self._name} any more')
         elif not sent.accepted and now_s - sent.since_s > ANSWER_S:
             self._leave(now_s)  # it may be accepted still, or its answer be lost
@@ -283,7 +302,7 @@ class Controller:
         if now_s - sent.since_s > LONGEST_RETRY_S:
             self._in_a_row = 0
         pause_s = min(RETRY_S * 2**self._in_a_row, LONGEST_RETRY_S)
-        self._sent, self._not_before_s = None, now_s + pause_s
+        self._not_before_s = now_s + pause_s
         self._giver.begin_anew()
         self._in_a_row += 1
         self.failures += 1

@@ -1,7 +1,8 @@
 """A controller server of the test's own that takes follow_path as Nav2's does, and drives a robot that is a pose.
 
-One path is followed and one may be pending: at the next cycle it takes the other's place, which is aborted. A cancel
-ends both. A path without poses is INVALID_PATH. Feedback comes with every cycle. The last pose is the goal.
+One path is followed and one may be pending: at the next cycle it takes the other's place, which is aborted. A cancel of
+the newer one ends both. A path without poses is INVALID_PATH. Feedback comes with every cycle. The last pose is the
+goal.
 """
 
 import math
@@ -91,7 +92,8 @@ class ControllerServer(BackgroundPeer):
         self._ends_of[bytes(handle.goal_id.uuid)].set_result((how, code))
 
     def _cycle(self) -> None:
-        if self._current is not None and self._current.is_cancel_requested:
+        newest = self._pending or self._current
+        if newest is not None and newest.is_cancel_requested:
             for handle in filter(None, (self._current, self._pending)):
                 self._end(handle, 'canceled')
             self._current = self._pending = None

@@ -81,6 +81,8 @@ class ScriptedServer(BackgroundPeer):
         """And the paths."""
         self.canceled = []
         """To leave one: likewise."""
+        self.ids, self.canceled_ids = [], []
+        """Of the paths, and of those to leave."""
         self._results = []
         parts, name, at_once = FollowPath.Impl, 'follow_path/_action', ReentrantCallbackGroup()
         self.node.create_publisher(parts.FeedbackMessage, f'{name}/feedback', 10)
@@ -102,9 +104,11 @@ class ScriptedServer(BackgroundPeer):
 
     async def _take(self, request, _):
         self.paths.append(request.goal.path)
+        self.ids.append(bytes(request.goal_id.uuid))
         return await self._answer(self.asked)
 
-    async def _cancel(self, _, __):
+    async def _cancel(self, request, _):
+        self.canceled_ids.append(bytes(request.goal_info.goal_id.uuid))
         return await self._answer(self.canceled)
 
     async def _tell_result(self, _, __):
@@ -244,6 +248,45 @@ def test_a_server_that_did_not_know_a_path_before_it_took_it_is_still_to_leave_i
     asked(planner, server, 2)
 
 
+def replaced(planner, server):
+    """One path is followed, and another one has been sent."""
+    asked(planner, server, 1)
+    server.accept()
+    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    planner.navigator.new_goal(Pose2(8.0, 2.0))
+    asked(planner, server, 2)
+
+
+def test_while_a_newer_path_is_not_answered_the_older_one_is_canceled_too(scripted):
+    planner, server = scripted
+    replaced(planner, server)
+    planner.navigator.cancel()
+    canceled(planner, server, 2)
+    assert sorted(server.canceled_ids) == sorted(server.ids)
+
+
+def test_if_a_newer_path_is_lost_the_older_one_is_canceled_too(scripted):
+    planner, server = scripted
+    replaced(planner, server)
+    planner.now_s += ANSWER_S + 0.01
+    canceled(planner, server, 2)
+    assert sorted(server.canceled_ids) == sorted(server.ids)
+
+
+def test_a_server_that_was_out_of_sight_for_a_moment_may_be_following_still(scripted, monkeypatch):
+    planner, server = scripted
+    asked(planner, server, 1)
+    server.accept()
+    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    with monkeypatch.context() as blind:
+        blind.setattr(planner.controller._client, 'server_is_ready', lambda: False)
+        planner.tick()
+    assert planner.problems.last.startswith('the path is lost: nobody serves')
+    planner.navigator.cancel()
+    canceled(planner, server, 1)
+    assert server.canceled_ids == server.ids
+
+
 def test_a_controller_that_has_given_up_gets_the_path_from_where_the_robot_is(scripted):
     """It would look for the robot on the first metres of a path that it is given anew."""
     planner, server = scripted
@@ -283,6 +326,16 @@ def test_a_refused_path_is_sent_again_after_ever_longer_pauses(planner, server):
     planner.now_s += LONGEST_RETRY_S
     follow(planner, server)
     assert len(server.paths) == 7
+
+
+def test_if_a_newer_path_is_refused_the_older_one_is_followed_no_more(planner, server):
+    follow(planner, server)
+    server.active = False
+    planner.navigator.new_goal(Pose2(8.0, 2.0))
+    planner.tick_until(lambda: planner.controller.failures, 'the newer path is refused')
+    planner.tick_until(lambda: server.ends, 'the older one is ended')
+    assert server.ends == ['canceled']
+    assert not server.is_following
 
 
 def test_a_controller_without_feedback_is_left_alone(planner, server):
