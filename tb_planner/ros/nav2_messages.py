@@ -19,6 +19,8 @@ from tb_planner.ros.conversions import headings
 from tb_planner.ros.poses import Missing
 
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
+POSES_AT_ONCE = 200
+"""Of a path's message, each of which takes about ten microseconds."""
 
 
 @dataclass(frozen=True)
@@ -68,23 +70,31 @@ def duration_of(time_s: float) -> Duration:
     return Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
-@dataclass(eq=False)
 class PathMessage:
-    """A path as it is told, again and again. It is made by the first who asks for it: that takes milliseconds."""
+    """A path as it is told, again and again. Who tells it first makes it, piece by piece: all of a long one takes some
+    ten milliseconds, for which others would have to wait."""
 
-    path: FoundPath
-    yaws: tuple[float | None, ...]
-    """Where to look at each of its goals; None is along the path."""
-    start_yaw: float
-    frame: str
-    stamp: Time
-    _message: Path | None = None
+    def __init__(
+        self, path: FoundPath, yaws: Sequence[float | None], start_yaw: float, frame: str, stamp: Time
+    ) -> None:
+        """yaws: where to look at each of its goals; None is along the path."""
+        self.path = path
+        self._looks = directions(path, yaws, start_yaw)
+        self._message = Path(header=Header(frame_id=frame, stamp=stamp))
+        self._poses: list[PoseStamped] = []
+
+    def go_on(self) -> bool:
+        """Makes some more of it; whether that was all."""
+        header = Header(frame_id=self._message.header.frame_id)
+        piece = slice(len(self._poses), len(self._poses) + POSES_AT_ONCE)
+        self._poses += _poses(header, self.path.points_m[piece], self._looks[piece])
+        return len(self._poses) == len(self._looks)
 
     @property
     def message(self) -> Path:
-        if self._message is None:
-            looks = directions(self.path, self.yaws, self.start_yaw)
-            self._message = path_message(self.path.points_m, looks, self.frame, self.stamp)
+        while not self._message.poses:
+            if self.go_on():
+                self._message.poses = self._poses
         return self._message
 
 
@@ -102,9 +112,11 @@ def directions(path: FoundPath, yaws: Sequence[float | None], start_yaw: float) 
 def path_message(points_m: NDArray[np.float64], looks: Sequence[float], frame: str, stamp: Time) -> Path:
     """Through these points, looking in these directions. Poses have no time of their own, which is the newest to TF:
     Nav2's controller server transforms the last one by its stamp, and a path is kept while the localisation goes on."""
-    message, header = Path(header=Header(frame_id=frame, stamp=stamp)), Header(frame_id=frame)
-    message.poses = [_pose(header, x, y, yaw) for (x, y), yaw in zip(points_m.tolist(), looks, strict=True)]
-    return message
+    return Path(header=Header(frame_id=frame, stamp=stamp), poses=_poses(Header(frame_id=frame), points_m, looks))
+
+
+def _poses(header: Header, points_m: NDArray[np.float64], looks: Sequence[float]) -> list[PoseStamped]:
+    return [_pose(header, x, y, yaw) for (x, y), yaw in zip(points_m.tolist(), looks, strict=True)]
 
 
 def _pose(header: Header, x_m: float, y_m: float, yaw: float) -> PoseStamped:

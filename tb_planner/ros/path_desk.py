@@ -22,7 +22,7 @@ from tb_planner.ros.problems import Problems
 from tb_planner.ros.search_budget import Shares
 
 EXPIRED_S = 1.0
-"""So long after its time a request is ended without a tick, which may have an older path for it."""
+"""So long after its time, and two ticks, a request is ended without a tick, which may have an older path for it."""
 
 _UNDER_WAY = (EnquiryStatus.SEARCHING, EnquiryStatus.WAITING_FOR_MAP)
 
@@ -107,6 +107,7 @@ class PathDesk:
 
     def tick(self, news: MapUpdate | None, around: Surroundings, shares: Shares) -> None:
         """news: the update that has come with this tick."""
+        request = None
         try:
             if news is not None:
                 self._enquiry.take_in(news)
@@ -118,13 +119,13 @@ class PathDesk:
             self.forget()
             if around.update is not None:
                 self._enquiry.take_in(replace(around.update, change=None))
-            if (request := self._server.current()) is not None:
+            if request := request or self._server.current():
                 self._server.finish(request, 'UNKNOWN', f'internal error: {error!r}')
 
     def expire(self) -> None:
         """What no tick has ended in time, since there is none: simulated time may stand still."""
         request = self._server.current()
-        if request is not None and self._is_late(request, by_s=EXPIRED_S):
+        if request is not None and self._is_late(request, by_s=EXPIRED_S + 2 / self._parameters.tick_frequency):
             self._end_late(request, 'there was no tick in time')
 
     # -------------------------------------------------------------------------------------------------- a request
@@ -148,11 +149,11 @@ class PathDesk:
 
     def _check(self, request: Request) -> None:
         """What needs no map."""
+        if not goals_of(request.message):
+            raise Refused('NO_VIAPOINTS_GIVEN', 'there are 0 goals; there is at least 1')
         asked, known = request.message.planner_id, self._parameters.planner_id
         if asked not in ('', known):
             raise Refused('INVALID_PLANNER', f'planner_id is {asked!r}; it is {known!r}, or empty')
-        if not goals_of(request.message):
-            raise Refused('NO_VIAPOINTS_GIVEN', 'there are 0 goals; there is at least 1')
 
     def _step(self, request: Request, around: Surroundings, shares: Shares) -> Answer:
         if around.update is None:
@@ -191,12 +192,10 @@ class PathDesk:
             along = self._parameters.use_final_approach_orientation
             yaws = tuple(None if along else goal.yaw for goal in self._goals)
             self._told = PathMessage(path, yaws, self._start.yaw, around.frame, around.stamp)
-        told = self._told
-        if self._server.finish(request, 'NONE', '', lambda: told.message):
+        if self._server.succeed(request, self._told):
             self.found += 1
             self.unchanged += not is_new
-            if is_new:
-                self._show(path, around.frame, self._goals[-1].yaw)
+            self._show(path, around.frame, self._goals[-1].yaw)
 
     # -------------------------------------------------------------------------------------------------- no path
     def _is_late(self, request: Request, by_s: float = 0.0) -> bool:

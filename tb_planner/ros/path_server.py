@@ -17,7 +17,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.qos import QoSProfile
 
 from tb_planner.ros.action_thread import ActionThread, TimedActionServer
-from tb_planner.ros.nav2_messages import result_of
+from tb_planner.ros.nav2_messages import PathMessage, result_of
 
 BURST = QoSProfile(depth=256)
 """Requests that come at once; of ROS's own 10 the rest would get no answer at all."""
@@ -68,7 +68,7 @@ class PathServer:
 
     def activate(self) -> None:
         with self._lock:
-            self._is_active = True
+            self._is_active, self.accepted = True, 0
 
     def deactivate(self) -> None:
         """Goals are rejected from now on, and requests under way aborted."""
@@ -95,12 +95,27 @@ class PathServer:
         self._abort(preempted, 'preempted by another goal')
         return current
 
-    def finish(self, request: Request, error: str, text: str, path: Callable[[], Any] = lambda: None) -> bool:
-        """Answers it, with what path() makes in the thread of the actions; False if it has ended otherwise."""
+    def finish(self, request: Request, error: str, text: str) -> bool:
+        """Answers it without a path; False if it has ended otherwise."""
         if not self._drop(request):
             return False
         planning_time_s = request.age_s
-        self._end(request, lambda: result_of(self.action, error, text, path(), planning_time_s), error == 'NONE')
+        self._end(request, lambda: result_of(self.action, error, text, None, planning_time_s), False)
+        return True
+
+    def succeed(self, request: Request, told: PathMessage) -> bool:
+        """Answers it with a path, which the thread of the actions makes; False if it has ended otherwise."""
+        if not self._drop(request):
+            return False
+        planning_time_s = request.age_s
+
+        def go_on() -> None:
+            if told.go_on():
+                self._end(request, lambda: result_of(self.action, 'NONE', '', told.message, planning_time_s), True)
+            else:
+                self._thread.do(go_on)  # after goals that have come meanwhile
+
+        self._thread.do(go_on)
         return True
 
     # -------------------------------------------------------------------------------------------------- for the thread

@@ -25,7 +25,7 @@ from tb_planner.live_map import MapUpdate
 from tb_planner.navigator import Pose2
 from tb_planner.question import FoundPath
 from tb_planner.ros.action_thread import ActionThread
-from tb_planner.ros.nav2_messages import PathMessage, directions, duration_of, goals_of, result_of
+from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
 from tb_planner.ros.path_check import invalid_points
 from tb_planner.ros.path_desk import PathDesk
 from tb_planner.ros.planner_parameters import PlannerParameters
@@ -159,8 +159,8 @@ NOBODY = SimpleNamespace(has_stopped=False)
 
 def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
     """Which may tell an older path: what looks after requests every second must not be before it."""
-    parameters = PlannerParameters(max_planning_time_s=2.0)
-    for age_s, ends in ((1.9, []), (2.1, []), (3.1, ['TIMEOUT'])):
+    for tick_frequency, age_s, ends in ((20.0, 1.9, []), (20.0, 2.9, []), (20.0, 3.2, ['TIMEOUT']), (0.2, 12.9, [])):
+        parameters = PlannerParameters(max_planning_time_s=2.0, tick_frequency=tick_frequency)
         server = OneRequest(age_s)
         desk = PathDesk(server, NOBODY, parameters, Problems(logging.getLogger()), lambda *_: None)
         desk.expire()
@@ -229,6 +229,15 @@ def test_a_path_message_is_made_once():
     assert told.message is told.message
     assert [pose.pose.position.y for pose in told.message.poses] == [0.0, 2.0]
     assert (told.message.header.frame_id, told.message.header.stamp.sec) == ('map', 7)
+
+
+def test_a_long_path_message_is_made_piece_by_piece_and_is_the_same():
+    points_m = np.column_stack((np.arange(3 * POSES_AT_ONCE + 1) * 0.05, np.zeros(3 * POSES_AT_ONCE + 1)))
+    path = FoundPath(points_m, (len(points_m) - 1,))
+    told, at_once = (PathMessage(path, (0.5,), 0.0, 'map', Time(sec=7)) for _ in range(2))
+    assert [told.go_on() for _ in range(5)] == [False, False, False, True, True]
+    assert told.message == at_once.message
+    assert [pose.pose.position.x for pose in told.message.poses] == points_m[:, 0].tolist()
 
 
 def test_the_poses_of_a_path_are_of_no_time_since_it_may_be_followed_for_long():
