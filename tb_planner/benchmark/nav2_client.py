@@ -29,6 +29,9 @@ LEGS = 12
 CANCEL_S = (0.02, 0.15)
 PAUSE_S = (0.0, 0.05)
 """Between two requests, so that goals meet ticks at any moment."""
+ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'
+"""What can be asked for: one path, again and again; from corner to corner, each time another one; or long paths that
+are canceled while they are searched for."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,8 @@ class Asking:
     size: int
     seconds: float
     seed: int
-    cancels: bool
-    """Long paths, canceled while they are searched for; else one path, again and again."""
+    what: str
+    """ONE_PATH, NEW_PATHS or CANCELED."""
 
 
 class Client:
@@ -52,33 +55,32 @@ class Client:
         geometry = Geometry(asking.size, asking.size, RESOLUTION_M)
         self._places = [pose_message(Pose2(*geometry.centre_of(cell)), 'map', Time()) for cell in corners(asking.size)]
         self._to_pose, self._through_poses = ComputePathToPose, ComputePathThroughPoses
-        self._clients = {
-            True: ActionClient(watch.node, ComputePathThroughPoses, 'compute_path_through_poses'),
-            False: ActionClient(watch.node, ComputePathToPose, 'compute_path_to_pose'),
-        }
+        if asking.what == ONE_PATH:
+            self._client = ActionClient(watch.node, ComputePathToPose, 'compute_path_to_pose')
+        else:
+            self._client = ActionClient(watch.node, ComputePathThroughPoses, 'compute_path_through_poses')
         self.acknowledged_ms: list[float] = []
         self.answered_ms: list[float] = []
         self.outcomes: Counter[str] = Counter()
 
     def ask_for_long(self) -> None:
         """For the time asked for, from the first goal that is accepted on."""
-        client = self._clients[self._asking.cancels]
-        self._watch.wait_until(client.server_is_ready, START_LIMIT_S, 'no planner was there')
+        self._watch.wait_until(self._client.server_is_ready, START_LIMIT_S, 'no planner was there')
         deadline = time.monotonic() + START_LIMIT_S
-        while not self._ask(client) and time.monotonic() < deadline:
+        while not self._ask() and time.monotonic() < deadline:
             self._watch.wait(0.5)
         self.acknowledged_ms.clear()
         self.answered_ms.clear()
         self.outcomes.clear()
         deadline = time.monotonic() + self._asking.seconds
         while time.monotonic() < deadline:
-            self._ask(client)
+            self._ask()
             self._watch.wait(self._random.uniform(*PAUSE_S))
 
-    def _ask(self, client: ActionClient) -> bool:
+    def _ask(self) -> bool:
         """Whether the goal was accepted."""
         sent_s = time.perf_counter()
-        answer = client.send_goal_async(self._goal())
+        answer = self._client.send_goal_async(self._goal())
         answer.add_done_callback(lambda _: self.acknowledged_ms.append((time.perf_counter() - sent_s) * 1e3))
         self._watch.wait_until(answer.done, ANSWER_LIMIT_S, 'no answer to a goal')
         handle = answer.result()
@@ -86,7 +88,7 @@ class Client:
             self.outcomes['rejected'] += 1
             return False
         result = handle.get_result_async()
-        if self._asking.cancels:
+        if self._asking.what == CANCELED:
             self._watch.wait(self._random.uniform(*CANCEL_S))
             handle.cancel_goal_async()
         self._watch.wait_until(result.done, ANSWER_LIMIT_S, 'no result')
@@ -95,10 +97,11 @@ class Client:
         return True
 
     def _goal(self) -> Any:
-        if not self._asking.cancels:
+        if self._asking.what == ONE_PATH:
             return self._to_pose.Goal(goal=self._places[1])
         first = self._random.randrange(4)  # else a search would go on from request to request
-        goals = [self._places[(first + i) % 4] for i in range(LEGS)]
+        legs = LEGS if self._asking.what == CANCELED else 1
+        goals = [self._places[(first + i) % 4] for i in range(legs)]
         return self._through_poses.Goal(goals=goals, start=self._places[first - 1], use_start=True)
 
 

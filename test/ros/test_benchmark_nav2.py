@@ -34,10 +34,11 @@ def test_every_scenario_gives_a_row_with_goals_that_were_answered(tmp_path):
     assert 'acknowledged, p50 ms' in done.stdout
     with rows.open(newline='') as file:
         told = {row['scenario']: row for row in csv.DictReader(file)}
-    assert list(told) == ['one-path', 'search', 'long-search']
+    assert list(told) == ['one-path', 'new-paths', 'search', 'long-search']
     for row in told.values():
         assert int(row['requests']) > 0
         assert 'error' not in row['outcomes']
         assert 'rejected' not in row['outcomes']
         assert 0 < float(row['acknowledged_p50_ms']) <= float(row['acknowledged_max_ms'])
     assert 'found' in told['one-path']['outcomes']
+    assert 'found' in told['new-paths']['outcomes']

@@ -157,7 +157,7 @@ def test_routes_are_never_sent_in_part(make_drive, peer):
 
 @pytest.mark.parametrize('how', ['cancel', 'no path', 'goal blocked', 'pose lost', 'deactivate'])
 def test_the_robot_is_stopped(make_drive, peer, how):
-    _, around, server = make_drive(speed=0.2, pose_timeout_s=0.5)
+    _, around, server = make_drive(speed=0.2, pose_timeout_s=0.5 if how == 'pose lost' else 0.0)
     set_out(around)
     peer.wait_until(lambda: server.is_following, 'the path')
     cells = open_terrain()

@@ -27,7 +27,7 @@ from tb_planner.question import FoundPath
 from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
 from tb_planner.ros.path_check import invalid_points
-from tb_planner.ros.path_desk import PathDesk
+from tb_planner.ros.path_desk import PathDesk, Surroundings
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.problems import Problems
 from tb_planner.ros.search_budget import LEAST, SearchBudget, Shares
@@ -165,6 +165,21 @@ def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
         desk = PathDesk(server, NOBODY, parameters, Problems(logging.getLogger()), lambda *_: None)
         desk.expire()
         assert server.ends == ends
+
+
+def test_an_error_is_told_to_the_request_it_came_from():
+    """Also if another one is pending meanwhile."""
+    server, told = OneRequest(0.1), []
+    first, second = server.request, SimpleNamespace(age_s=0.0)
+    first.message = SimpleNamespace(planner_id='', goal=pose_stamped(1.0, 0.0))
+    requests = iter((first, second))
+    server.current = lambda: next(requests)
+    server.finish = lambda request, error, text: told.append((request, error))
+    problems = Problems(logging.getLogger())
+    desk = PathDesk(server, NOBODY, PlannerParameters(), problems, lambda *_: None)
+    update = MapUpdate(Geometry(30, 20, 0.1), Grid(np.zeros((20, 30), bool)), None)
+    desk.tick(None, Surroundings(update, 'map', None, False, Time()), None)  # and nobody to ask for poses
+    assert told == [(first, 'UNKNOWN')]
 
 
 # ------------------------------------------------------------------------------------------------------ messages
