@@ -16,6 +16,7 @@ from tb_planner.ros.planner_parameters import PlannerParameters
 
 SHARE = Path(get_package_share_directory('tb_planner'))
 LEVELS = ['debug', 'info', 'warn', 'error', 'fatal']
+ALSO = [level.upper() for level in LEVELS]  # as some write them for Nav2
 SET_BY_AUTOSTART = ('autostart_node',)
 
 
@@ -42,7 +43,9 @@ def generate_launch_description():
                 default_value='true',
                 description='true configures and activates the node; false leaves that to a lifecycle manager',
             ),
-            DeclareLaunchArgument('log_level', default_value='info', description='what the node says', choices=LEVELS),
+            DeclareLaunchArgument(
+                'log_level', default_value='info', description='what the node says', choices=LEVELS + ALSO
+            ),
             DeclareLaunchArgument(
                 'respawn', default_value='false', description='true starts the node again 2 s after it has died'
             ),

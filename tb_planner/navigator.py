@@ -134,6 +134,11 @@ class Tick:
     """The status in words and figures."""
 
 
+_AT_REST = {
+    NavigationStatus.IDLE: 'there is no goal',
+    NavigationStatus.ARRIVED: 'the goal is reached',
+    NavigationStatus.CANCELED: 'the goal was given up',
+}
 _Outcome: TypeAlias = 'tuple[NavigationStatus, Pose2 | None, str]'
 
 
@@ -321,7 +326,7 @@ class Navigator:
         """Without a goal."""
         waypoint = pose if self._stop else None
         self._stop = self._stop and pose is None
-        return self._rests_as, waypoint, 'there is no goal'
+        return self._rests_as, waypoint, _AT_REST[self._rests_as]
 
     def _lead(self, on: MapUpdate, goal: Pose2, pose: Pose2, search: Search) -> _Outcome:
         """The robot towards its goal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -43,16 +44,17 @@ def level_of_logger(context: LaunchContext, node: str) -> list[str]:
     """ROS arguments for log_level, for this node's logger alone: at debug, all that is below it would say much, too."""
     namespace = context.launch_configurations.get('ros_namespace', '')
     logger = '.'.join([*filter(None, namespace.split('/')), node])
-    return ['--log-level', f'{logger}:={context.launch_configurations["log_level"]}']
+    return ['--log-level', f'{logger}:={context.launch_configurations["log_level"].lower()}']
 
 
 def _argument(spec: Spec, else_from: str) -> DeclareLaunchArgument:
     unit = f' [{spec.unit}]' if spec.unit else ''
     limits = f'; {spec.range}' if spec.range and not spec.choices else ''
+    description = re.sub("[;,] '' is [^;,]*", '', spec.description)  # as an argument, '' leaves it to the file
     return DeclareLaunchArgument(
         spec.name,
         default_value='',
-        description=f'{spec.description}{unit}{limits} (else from {else_from})',
+        description=f'{description}{unit}{limits} (else from {else_from})',
         choices=['', *filter(None, spec.choices)] if spec.choices else None,
     )
 

@@ -165,7 +165,7 @@ class TfPose:
             self._stamp_ns = stamp_ns(transform.header.stamp)
             self._reason = ''
         except self._error as error:
-            self._reason = f'no pose from TF: {error}'
+            self._reason = f'no pose from TF: {_said(error)}'
         except BadMessage as error:
             self._problems.warn('pose', f'{error}; the last good pose stays')
         age_s = self.age_s()
@@ -195,7 +195,7 @@ class TfPose:
             then = Time(nanoseconds=goal.stamp_ns if 0 < goal.stamp_ns < newest.nanoseconds else 0)
             transform = self._buffer.lookup_transform(frame, goal.frame, then)
         except self._error as error:
-            raise NotYet(f'goal is in frame {goal.frame!r}, the map in {frame!r}: {error}') from error
+            raise NotYet(f'goal is in frame {goal.frame!r}, the map in {frame!r}: {_said(error)}') from error
         origin = _pose_of(transform.transform, f'transform {frame} to {goal.frame}')
         cos, sin = math.cos(origin.yaw), math.sin(origin.yaw)
         x, y = goal.pose.x_m, goal.pose.y_m
@@ -210,6 +210,11 @@ class TfPose:
 
     def close(self) -> None:
         self._listener.unregister()
+
+
+def _said(error: Exception) -> str:
+    """Without the full stop, and the space behind it: more is said after it."""
+    return str(error).rstrip(' .')
 
 
 def _pose_of(transform: Any, what: str) -> Pose2:

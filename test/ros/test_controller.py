@@ -26,7 +26,8 @@ def make_drive(nodes, peer):
 
     def make(*, serve=True, speed=4.0, **parameters):
         planner = nodes.planner(
-            **{'output': 'follow_path', 'goal_tolerance_m': 0.1, 'inflation_radius_m': 0.2, **parameters}
+            **{'output': 'follow_path', 'goal_tolerance_m': 0.1, 'inflation_radius_m': 0.2},
+            **{'pose_timeout_s': 0.0, **parameters},  # a busy computer says no pose for seconds
         )
         around = Surroundings(peer)
         return planner, around, serve_at(around, speed) if serve else None
@@ -120,7 +121,7 @@ def whole_routes(plans, goal):
 
 def test_on_a_map_that_changes_everywhere_there_are_no_more_paths_than_changes_of_the_route(make_drive, peer):
     """200 maps, ten obstacles of which are other ones each time. After a stop, the path may be the same again."""
-    _, around, server = make_drive(speed=0.5, pose_timeout_s=0.0, robot_radius_m=0.1)
+    _, around, server = make_drive(speed=0.5, robot_radius_m=0.1)
     around.pose.pose.position.x = around.pose.pose.position.y = 0.55
     random, places = np.random.default_rng(7), []
     set_out(around, 9.5, 9.5, np.zeros((100, 100), np.int8))
@@ -157,7 +158,7 @@ def test_routes_are_never_sent_in_part(make_drive, peer):
 
 @pytest.mark.parametrize('how', ['cancel', 'no path', 'goal blocked', 'pose lost', 'deactivate'])
 def test_the_robot_is_stopped(make_drive, peer, how):
-    _, around, server = make_drive(speed=0.2, pose_timeout_s=0.5 if how == 'pose lost' else 0.0)
+    _, around, server = make_drive(speed=0.2, **({'pose_timeout_s': 0.5} if how == 'pose lost' else {}))
     set_out(around)
     peer.wait_until(lambda: server.is_following, 'the path')
     cells = open_terrain()

@@ -262,6 +262,7 @@ def test_all_arguments_are_shown_with_what_they_mean(launch, file):
         'pose_topic',
     } < shown.keys()
     assert 'no description given' not in shown.values()
+    assert not any("'' is" in text for text in shown.values()), 'as an argument that leaves it to the file'
 
 
 @pytest.mark.slow
@@ -521,17 +522,23 @@ def test_beside_nav2_the_planner_comes_up_active_under_names_of_its_own(launch, 
 
 @needs_launch
 @needs_nav2
-def test_a_section_of_nav2s_own_file_wins_over_the_sidecars_and_an_argument_over_both(launch, peer, tmp_path):
+@pytest.mark.parametrize(('namespace', 'heading'), [('', 'tb_planner:'), ('bot', '"**/tb_planner":')])
+def test_a_section_of_nav2s_own_file_wins_over_the_sidecars_and_an_argument_over_both(
+    launch, peer, tmp_path, namespace, heading
+):
+    assert heading.rstrip(':') in NAV2_PAGE
     file = tmp_path / 'nav2_params.yaml'
     file.write_text(
         'planner_server:\n  ros__parameters:\n    weight: 9.0\n'
-        'tb_planner:\n  ros__parameters:\n    weight: 3.0\n    path_tolerance_m: 0.25\n    max_planning_time_s: 4.0\n'
+        f'{heading}\n  ros__parameters:\n    weight: 3.0\n    path_tolerance_m: 0.25\n    max_planning_time_s: 4.0\n'
     )
-    launch('nav2_sidecar.launch.py', f'params_file:={file}', 'weight:=4', 'autostart:=false')
+    arguments = [f'params_file:={file}', 'weight:=4', 'autostart:=false', 'log_level:=WARN']
+    launch('nav2_sidecar.launch.py', *arguments, *([f'namespace:={namespace}'] if namespace else []))
+    node = f'{namespace}/tb_planner'.lstrip('/')
     names = ('weight', 'path_tolerance_m', 'max_planning_time_s', 'nav2', 'compute_path_to_pose_action')
     expected = [4.0, 0.25, 4.0, True, 'tb_planner/compute_path_to_pose']
-    assert values(peer, 'tb_planner', *names) == expected
-    assert state(peer, 'tb_planner') == 'unconfigured'
+    assert values(peer, node, *names) == expected
+    assert state(peer, node) == 'unconfigured'
 
 
 @needs_launch
