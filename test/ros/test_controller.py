@@ -26,8 +26,11 @@ def make_drive(nodes, peer):
 
     def make(*, serve=True, speed=4.0, **parameters):
         planner = nodes.planner(
-            **{'output': 'follow_path', 'goal_tolerance_m': 0.1, 'inflation_radius_m': 0.2},
-            **{'pose_timeout_s': 0.0, **parameters},  # a busy computer says no pose for seconds
+            **{
+                **{'output': 'follow_path', 'goal_tolerance_m': 0.1, 'inflation_radius_m': 0.2},
+                'pose_timeout_s': 0.0,  # a busy computer says no pose for seconds
+                **parameters,
+            }
         )
         around = Surroundings(peer)
         return planner, around, serve_at(around, speed) if serve else None
@@ -193,7 +196,7 @@ def test_a_planner_that_is_told_to_end_stops_the_robot(make_drive, peer, number)
 
 
 def test_on_arrival_by_the_planners_own_measure_the_robot_is_stopped(make_drive, peer):
-    _, around, server = make_drive(speed=2.0, goal_tolerance_m=1.0)
+    _, around, server = make_drive(speed=0.8, goal_tolerance_m=1.0)
     set_out(around)
     around.wait_for_status('ARRIVED')
     peer.wait_until(lambda: server.ends, 'the path is ended')
