@@ -25,6 +25,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 
+from tb_planner.recording.writer import empty_record
 from tb_planner.ros.launch_arguments import declare_arguments, given_parameters, is_true, level_of_logger
 from tb_planner.ros.parameters import specs
 from tb_planner.ros.planner_parameters import PlannerParameters
@@ -136,8 +137,10 @@ def record(context):
     if given['record']:
         file = Path(given['record']).expanduser()
         try:
-            file.write_bytes(b'')
+            empty_record(file)
             return []
+        except FileExistsError as error:  # a slip of whoever named it: nothing has started yet
+            raise FileExistsError(f'record {file}: {error.strerror}; give another name') from error
         except OSError as error:
             told.append(LogInfo(msg=f'the record of this run is not kept: {file}: {error.strerror}'))
     folder = tempfile.mkdtemp(prefix='tb_planner_')

@@ -46,7 +46,7 @@ from tb_planner.recording.format import (
     pack,
 )
 from tb_planner.recording.frame import Frame
-from tb_planner.recording.writer import RecordWriter
+from tb_planner.recording.writer import RecordWriter, empty_record
 from tb_planner.restart import Reason
 
 
@@ -611,6 +611,23 @@ def test_only_a_record_is_written_over(tmp_path):
         path.write_bytes(data)
         Recorder(path, About('another')).close()
         assert read_record(path).head['title'] == 'another'
+
+
+def test_only_a_record_is_emptied(tmp_path):
+    """As whoever shows a run does before it begins."""
+    path, link = tmp_path / 'planner.yaml', tmp_path / 'run.tbrun'
+    path.write_text('tb_planner: {}')
+    link.symlink_to(path)
+    for there in (path, link):
+        with pytest.raises(FileExistsError, match='it is there already, and is no record of a run'):
+            empty_record(there)
+        assert path.read_text() == 'tb_planner: {}'
+    for data in (b'', written(tmp_path).read_bytes()):
+        path.write_bytes(data)
+        empty_record(path)
+        assert path.read_bytes() == b''
+    empty_record(tmp_path / 'new.tbrun')
+    assert (tmp_path / 'new.tbrun').read_bytes() == b''
 
 
 def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):

@@ -36,6 +36,12 @@ def _begun(path: Path) -> BinaryIO:
     return path.open('wb')
 
 
+def empty_record(path: Path) -> None:
+    """So that no older run is shown in place of the one that is about to begin. Raises FileExistsError where something
+    else is than a record."""
+    _begun(path).close()
+
+
 class RecordWriter:
     """put() leaves a frame; close() writes what is left. Chunks go to a file, and to whoever else wants them."""
 

@@ -23,6 +23,7 @@ from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import UInt32
 
 from tb_planner.recording import read_record
+from tb_planner.recording.format import MAGIC
 from tb_planner.ros.parameters import specs
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.simulator_parameters import SimulatorParameters
@@ -138,6 +139,19 @@ def test_the_launch_files_have_the_function_that_launch_calls():
         tree = ast.parse(file.read_text(), file.name)
         functions = {item.name for item in tree.body if isinstance(item, ast.FunctionDef)}
         assert 'generate_launch_description' in functions, file.name
+
+
+def test_launch_files_write_to_no_file_by_themselves():
+    """A launch argument may name the wrong one; who writes records looks first at what is there."""
+    for file in ALL_FILES:
+        tree = ast.parse(file.read_text(), file.name)
+        called = {item.attr if isinstance(item, ast.Attribute) else item.id for item in functions_called(tree)}
+        assert not called & {'open', 'write', 'write_bytes', 'write_text', 'truncate', 'touch', 'unlink'}, file.name
+
+
+def functions_called(tree):
+    calls = [item.func for item in ast.walk(tree) if isinstance(item, ast.Call)]
+    return [item for item in calls if isinstance(item, ast.Attribute | ast.Name)]
 
 
 def test_every_argument_that_the_readme_gives_to_a_launch_file_is_one():
@@ -307,7 +321,7 @@ def test_no_older_run_is_shown_in_place_of_this_one(launch, nodes, peer, tmp_pat
     """The planner does not come up, so that nothing but launch can have taken the older one away."""
     record = tmp_path / 'run.tbrun'
     if can_be_written:
-        record.write_bytes(b'an older run')
+        record.write_bytes(MAGIC + b'an older run')
     else:
         record.mkdir()
         nodes.environment['TMPDIR'] = str(tmp_path)
@@ -321,6 +335,18 @@ def test_no_older_run_is_shown_in_place_of_this_one(launch, nodes, peer, tmp_pat
     else:
         assert Path(shown).parent.name.startswith('tb_planner_')
         assert f'the record of this run is not kept: {record}: Is a directory' in process.said
+
+
+@needs_launch
+def test_a_file_that_is_no_record_is_neither_emptied_nor_shown(launch, tmp_path):
+    path = tmp_path / 'planner.yaml'
+    path.write_text('tb_planner: {}')
+    process = launch('demo.launch.py', 'rviz:=false', 'view:=true', 'view_port:=0', f'record:={path}')
+    assert process.wait(STARTS_S)
+    assert process.exit_code == 1
+    assert f'record {path}: it is there already, and is no record of a run' in process.said
+    assert 'process started' not in process.said
+    assert path.read_text() == 'tb_planner: {}'
 
 
 @needs_launch
