@@ -28,6 +28,7 @@ from tb_planner.maps import Map, read_map
 from tb_planner.navigator import Pose2
 from tb_planner.recording import read_record
 from tb_planner.recording.format import BadRecord
+from tb_planner.recording.writer import empty_record, may_begin
 from tb_planner.ros.processes import (
     LOOPBACK,
     Domain,
@@ -42,6 +43,7 @@ from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
 from tb_planner.view import make_page
+from tb_planner.view.page import may_become_page
 
 if TYPE_CHECKING:
     from tb_planner.ros.onlooker import Onlooker
@@ -137,8 +139,18 @@ def check_environment(options: argparse.Namespace) -> None:
         raise CannotRun(f'the picture {options.png} cannot be written: that is a folder, or not yours to write to')
     if options.png.suffix in (RECORD, REPLAY):
         raise CannotRun(f'{options.png} is no name for a picture: {RECORD} is the record, {REPLAY} the replay')
+    check_names_beside(options.png)
     if not find_spec('rclpy'):
         raise CannotRun("there is no ROS 2 here: source one, or pip install '.[ros,plot]' as make demo does")
+
+
+def check_names_beside(png: Path) -> None:
+    """Record and replay have the picture's name: what else has it was not meant."""
+    record, replay = png.with_suffix(RECORD), png.with_suffix(REPLAY)
+    if record.is_file() and not may_begin(record):
+        raise CannotRun(f'{record}: it is there already, and is no record of a run; --png gives another name')
+    if not may_become_page(replay):
+        raise CannotRun(f'{replay}: it is there already, and is no page of a run; --png gives another name')
 
 
 def check_on_map(goal: Sequence[float], geometry: Geometry) -> None:
@@ -204,7 +216,7 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
 def begin_record(path: Path, folder: Path) -> Path:
     """Empties the file, so that no older run is shown as this one; where that cannot be, another one in the folder."""
     try:
-        path.write_bytes(b'')
+        empty_record(path)
     except OSError as error:
         print(f'demo: the record of this run is not kept: {path}: {error.strerror}', file=sys.stderr)
         return folder / path.name

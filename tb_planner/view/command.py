@@ -9,7 +9,7 @@ from typing import Any
 
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC, BadRecord
-from tb_planner.view.page import SIGNATURE, make_page
+from tb_planner.view.page import make_page, may_become_page
 from tb_planner.view.server import HOST, LiveServer
 
 DONE = 0
@@ -63,11 +63,7 @@ def check_may_write(output: Path, record: Path) -> None:
     """Only pages are written over."""
     if output.resolve() == record.resolve():
         raise ValueError(f'{output} is the record itself; give the page another name with -o')
-    if not output.is_file():
-        return
-    with output.open('rb') as file:
-        begins = file.read(1000)
-    if begins and SIGNATURE not in begins:
+    if not may_become_page(output):
         raise ValueError(f'{output}: it is there already, and is no page of a run; give another name with -o')
 
 

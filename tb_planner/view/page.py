@@ -6,6 +6,7 @@ import base64
 import html
 import re
 from importlib.resources import files
+from pathlib import Path
 
 SCRIPTS = (
     'elements.js',
@@ -18,9 +19,17 @@ SCRIPTS = (
     'page.js',
 )
 
-
 SIGNATURE = b'<meta name="generator" content="tb_planner">'
 """Stands near the beginning of every page."""
+
+
+def may_become_page(path: Path) -> bool:
+    """Whether nothing else than a page, or nothing at all, would be written over there."""
+    if not path.is_file():
+        return True
+    with path.open('rb') as file:
+        begins = file.read(1000)
+    return not begins or SIGNATURE in begins
 
 
 def make_page(record: bytes, title: str = '') -> str:

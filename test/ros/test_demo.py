@@ -18,7 +18,9 @@ from PIL import Image
 from processes import wait_for
 
 from tb_planner.recording import read_record
+from tb_planner.recording.format import MAGIC
 from tb_planner.ros.demo import remove_older, start_view
+from tb_planner.view.page import SIGNATURE
 
 DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
 LIMIT_S = 120
@@ -107,8 +109,8 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(start_
 def test_a_demo_that_is_told_to_end_leaves_no_process_behind_and_nothing_of_an_older_run(
     start_demo, picture, tmp_path, number
 ):
-    for suffix in ('.png', '.html', '.tbrun'):
-        picture.with_suffix(suffix).write_text('of an older run')
+    for suffix, begins in (('.png', b''), ('.html', SIGNATURE), ('.tbrun', MAGIC)):
+        picture.with_suffix(suffix).write_bytes(begins + b'of an older run')
     with (tmp_path / 'said').open('wb') as file:
         demo = start_demo('--png', str(picture), stdout=file)
     said = tmp_path / 'said'
@@ -158,6 +160,18 @@ def test_a_place_that_is_not_there_is_named(option):
     done = subprocess.run([*DEMO, *option], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
     assert option[1] in done.stderr
+
+
+@pytest.mark.parametrize('suffix', ['.html', '.tbrun'])
+def test_a_file_beside_the_picture_that_no_demo_has_written_is_left_as_it_is(tmp_path, suffix):
+    report = tmp_path / f'report{suffix}'
+    report.write_text('Minutes of a meeting')
+    command = [*DEMO, '--png', str(tmp_path / 'report.png')]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 2
+    assert f'{report}: it is there already, and is no ' in done.stderr
+    assert '--png' in done.stderr
+    assert [path.read_text() for path in tmp_path.iterdir()] == ['Minutes of a meeting']
 
 
 @pytest.mark.parametrize('goal', [('99', '0'), ('nan', '0'), ('0', 'inf')])
