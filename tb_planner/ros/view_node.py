@@ -81,7 +81,13 @@ class ViewNode(Node):
         super().destroy_node()
 
     def _is_simulated(self) -> bool:
-        return bool(self._strokes['draw'].get_subscription_count())
+        """By the node whose own topic it is: whoever records all topics listens to it, too."""
+        topic = self._strokes['draw'].topic_name
+        owner = topic.removesuffix('/draw')
+        return any(
+            f'{listener.node_namespace.rstrip("/")}/{listener.node_name}' == owner
+            for listener in self.get_subscriptions_info_by_topic(topic)
+        )
 
     def _hear(self, message: dict[str, Any]) -> None:
         """By the thread of a page."""

@@ -4,12 +4,15 @@ from contextlib import closing
 
 import pytest
 from browser import Browser, chromium_or_skip
-from processes import LIMIT_S, wait_until_said
+from geometry_msgs.msg import PointStamped
+from peer import Peer
+from processes import LIMIT_S, wait_for, wait_until_said
+from rclpy.parameter import Parameter
 from scenes import DRIVE_LIMIT_S, World, place_of
 from surroundings import RESOLUTION_M
 
 from tb_planner.ros.processes import ros_arguments
-from tb_planner.ros.view_node import _is_place
+from tb_planner.ros.view_node import ViewNode, _is_place
 
 HALL = World("""
     ##############
@@ -102,8 +105,11 @@ def farthest_from_line(scene, y_m):
     return max(abs(place_of(pose)[1] - y_m) for pose in scene.poses)
 
 
-def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, browser, tmp_path):
+@pytest.mark.parametrize('somebody_listens', [False, True])
+def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, peer, browser, tmp_path, somebody_listens):
     scene = make_scene(HALL)
+    if somebody_listens:
+        peer.hear('simulator/draw', PointStamped)
     view = View(scene, nodes, browser, tmp_path / 'run.tbrun', simulated=False)
     scene.become_map_publisher().publish(HALL.message())
     view.page.wait_for('tbPlanner.record.maps.length > 0', LIMIT_S)
@@ -114,6 +120,26 @@ def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, browser,
     assert view.page.run('tbPlanner.record.goals.filter(event => event.goal).length') == 0
     assert view.page.complaints() == []
     view.page.close()
+
+
+def test_who_only_listens_to_strokes_is_no_simulator(context, peer, tmp_path):
+    """As ros2 bag record -a does, beside a real robot."""
+    record = Parameter('record', value=str(tmp_path / 'run.tbrun'))
+    view = ViewNode(context=context, parameter_overrides=[record, Parameter('port', value=0)])
+    try:
+        for tool in ('draw', 'erase'):
+            peer.hear(f'simulator/{tool}', PointStamped)
+        assert wait_for(lambda: view._strokes['draw'].get_subscription_count() == 1)
+        assert not view._is_simulated()
+        with closing(Peer('simulator', namespace='/elsewhere')) as other, closing(Peer('simulator')) as simulator:
+            other.hear('/simulator/draw', PointStamped)
+            assert wait_for(lambda: view._strokes['draw'].get_subscription_count() == 2)
+            assert not view._is_simulated()
+            simulator.hear('~/draw', PointStamped)
+            assert wait_for(view._is_simulated)
+        assert wait_for(lambda: not view._is_simulated())
+    finally:
+        view.destroy_node()
 
 
 @pytest.mark.parametrize('place', [[10**400, 0], [float('nan'), 0.0], [1.0], ['1', '2'], {'x': 1}, None])
