@@ -46,8 +46,10 @@ from tb_planner.recording.format import (
     pack,
 )
 from tb_planner.recording.frame import Frame
-from tb_planner.recording.writer import RecordWriter, empty_record
+from tb_planner.recording.writer import NotRecorded, RecordWriter, empty_record
 from tb_planner.restart import Reason
+
+IDLE = Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0)
 
 
 def rooms(rng, height=40, width=60):
@@ -349,10 +351,7 @@ def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
     updates.append(live.latest())
     from tb_planner.recording.recorder import map_news
 
-    frames = [Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0) for _ in range(2)]
-    encoder.chunk(
-        [frame._replace(news=map_news(update, real_time=False)) for frame, update in zip(frames, updates, strict=True)]
-    )
+    encoder.chunk([IDLE._replace(news=map_news(update, real_time=False)) for update in updates])
     assert np.array_equal(encoder._classes == OBSTACLE, occupancy == 100)
 
 
@@ -591,7 +590,7 @@ def test_a_full_disk_is_told_of_and_closing_does_not_fail(tmp_path):
     written_by = RecordWriter('/dev/null', About(), chunk_s=1000)
     written_by._file.close()
     written_by._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
-    written_by.put(Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0), 500)
+    written_by.put(IDLE, 500)
     written_by.close()
     assert 'No space left' in written_by.error
     with pytest.raises(OSError, match='No space left'):
@@ -660,7 +659,7 @@ def test_a_clock_that_is_set_stands_still_meanwhile(tmp_path):
     path = tmp_path / 'run.tbrun'
     writes = RecordWriter(path, About())
     for time_s in (0.0, 0.5, 1.7e9, 1.7e9 + 0.5, 3.0, 3.5):
-        writes.put(Frame(time_s, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0), 500)
+        writes.put(IDLE._replace(time_s=time_s), 500)
     writes.close()
     assert read_record(path).columns['time_us'].tolist() == [0, 500_000, 0, 500_000, 0, 500_000]
 
@@ -679,6 +678,66 @@ def test_frames_that_nobody_writes_are_dropped_and_all_is_told_anew(tmp_path, mo
     assert 0 < lost < len(trip.seen)
     assert record.ticks + lost == len(trip.seen)
     compare(trip.seen[lost:], record)
+
+
+def test_where_ticks_do_not_come_in_real_time_they_wait_for_the_writer_and_none_is_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, 'MOST_WAITING', 40_000)
+    path = tmp_path / 'trip.tbrun'
+    trip = RecordedTrip(path, wall(30), (0.55, 0.55), (5.5, 0.55), k=40)
+    trip.recorder.close()
+    trip.recorder = Recorder(path, About(), chunk_s=1000, real_time=False)
+    trip.run(5)
+    trip.change_map(wall(35))
+    trip.run_to_goal()
+    record = trip.close(path)
+    assert [event for event in record.events if 'lost' in event] == []
+    compare(trip.seen, record)
+
+
+@pytest.mark.parametrize('real_time', [True, False])
+def test_only_a_robot_does_not_wait_for_its_record_to_be_written_to_the_end(monkeypatch, real_time):
+    monkeypatch.setattr(writer, 'STOP_S', 0.01)
+    may_go_on, chunks_taken = threading.Event(), []
+
+    def slow_disk(chunk):
+        if chunks_taken:
+            may_go_on.wait(60)
+        chunks_taken.append(chunk)
+
+    writes = RecordWriter(None, About(), chunk_s=1000, also=slow_disk, real_time=real_time)
+    writes.put(IDLE, 500)
+    later = threading.Timer(0.3, may_go_on.set)
+    later.start()
+    writes.close()
+    assert ('not written after' in writes.error) == real_time
+    assert len(chunks_taken) == (1 if real_time else 2)
+    later.join()
+
+
+def test_who_waits_for_a_disk_that_fails_goes_on(monkeypatch):
+    monkeypatch.setattr(writer, 'MOST_WAITING', 100)
+
+    def full_disk(chunk, taken=[]):  # noqa: B006
+        taken.append(chunk)
+        if len(taken) > 1:
+            raise OSError(28, 'No space left on device')
+
+    writes = RecordWriter(None, About(), chunk_s=1000, also=full_disk, real_time=False)
+    for _ in range(10):
+        writes.put(IDLE, 500)
+    writes.close()
+    assert 'No space left' in writes.error
+
+
+@pytest.mark.skipif(not Path('/dev/full').exists(), reason='there is no /dev/full here')
+def test_a_walk_that_is_not_recorded_to_its_end_is_an_error(tmp_path):
+    planner = TimeBoundedPlanner(Grid(free_room(12, 9)), (1, 1), (10, 7), k=50)
+    recorded = RecordedWalk(tmp_path / 'walk.tbrun', planner, Static(Grid(free_room(12, 9))), About(), chunk_s=1000)
+    recorded._writer._file.close()
+    recorded._writer._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
+    with pytest.raises(NotRecorded, match=r'not recorded to its end: .*No space left'), recorded:
+        run = move_to_goal(planner, recorded)
+    assert run.cells[-1] == (10, 7)
 
 
 @pytest.mark.parametrize('numbers', [[], [0], [127, 128, 2**14 - 1, 2**14, 2**21, 2**28, 2**32 + 5, 2**34]])

@@ -31,7 +31,8 @@ class Recorder:
     """In each tick: navigator.tick(update, pose, recorder.searching(search)), then see(), then end_tick().
 
     To be used by the thread that ticks. What a tick costs goes with what is new in it; the rest is done by a thread of
-    the recorder's own. That also looks where obstacles are; unless ticks come in real time, that would be too late.
+    the recorder's own. That also looks where obstacles are; unless ticks come in real time, that would be too late, and
+    ticks wait for the disk if it is slow.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Recorder:
         real_time: bool = True,
     ) -> None:
         self._real_time = real_time
-        self._writer = RecordWriter(path, about, chunk_s=chunk_s, also=also)
+        self._writer = RecordWriter(path, about, chunk_s=chunk_s, also=also, real_time=real_time)
         self._search: Search = TimeBoundedPlanner.search
         self._update: MapUpdate | None = None
         self._planner: TimeBoundedPlanner | None = None

@@ -12,7 +12,7 @@ from tb_planner.grid import Cell
 from tb_planner.navigator import Pose2
 from tb_planner.planner import Status, TimeBoundedPlanner
 from tb_planner.recording.frame import About, Frame, MapNews, bytes_of
-from tb_planner.recording.writer import CHUNK_S, RecordWriter
+from tb_planner.recording.writer import CHUNK_S, NotRecorded, RecordWriter
 from tb_planner.world import Observation, World
 
 
@@ -20,7 +20,8 @@ class RecordedWalk:
     """A world as another one is, interval by interval; what the planner does in it goes into a file.
 
     with RecordedWalk(path, planner, world, About(…)) as walk: move_to_goal(planner, walk). A tick is an interval, and
-    the last one shows where the agent has come to.
+    the last one shows where the agent has come to. The walk waits for a disk that is slow. close() raises NotRecorded
+    if the disk has failed.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class RecordedWalk:
         self._world = world
         self._planner = planner
         self._interval_s = interval_s
-        self._writer = RecordWriter(path, about, chunk_s=chunk_s)
+        self._writer = RecordWriter(path, about, chunk_s=chunk_s, real_time=False)
         self._intervals = 0
         self._version: int | None = None
         self._before = planner.figures
@@ -54,11 +55,16 @@ class RecordedWalk:
     def __enter__(self) -> RecordedWalk:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._writer.close()  # what has gone wrong first is told
 
     def close(self) -> None:
         self._writer.close()
+        if self.error:
+            raise NotRecorded(f'the walk is not recorded to its end: {self.error}')
 
     def enter(self, cell: Cell, goal: Cell) -> Observation | None:
         news = self._world.enter(cell, goal)

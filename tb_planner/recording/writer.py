@@ -16,7 +16,8 @@ from tb_planner.recording.format import MAGIC, VERSION, pack
 from tb_planner.recording.frame import About, Frame
 
 MOST_WAITING = 64 * 2**20
-"""Bytes of frames that wait to be written. A disk that is too slow for more costs frames, not memory."""
+"""Bytes of frames that wait to be written. A disk that is too slow for more costs frames, not memory; where ticks
+do not come in real time, it costs time."""
 CHUNK_S = 0.25
 """Between two chunks: who looks on sees things so late, and a crash costs so much."""
 STOP_S = 10.0
@@ -42,8 +43,15 @@ def empty_record(path: Path) -> None:
     _begun(path).close()
 
 
+class NotRecorded(RuntimeError):
+    """The end of a run is missing in its record."""
+
+
 class RecordWriter:
-    """put() leaves a frame; close() writes what is left. Chunks go to a file, and to whoever else wants them."""
+    """put() leaves a frame; close() writes what is left. Chunks go to a file, and to whoever else wants them.
+
+    real_time: nobody waits for the disk; frames may get lost, and the end, if the disk takes too long. Else they wait.
+    """
 
     def __init__(
         self,
@@ -52,17 +60,21 @@ class RecordWriter:
         *,
         chunk_s: float = CHUNK_S,
         also: Callable[[bytes], object] | None = None,
+        real_time: bool = True,
     ) -> None:
         self.error = ''
         """Why nothing is written any more, if so."""
         self._file = None if path is None else _begun(Path(path))
         self._also = also
         self._chunk_s = chunk_s
+        self._real_time = real_time
         self._encoder = Encoder()
         self._frames: list[tuple[Any, ...]] = []
         self._waiting = self._lost = 0
         self._lock = threading.Lock()
-        self._closing = threading.Event()
+        self._room = threading.Condition(self._lock)
+        self._wake = threading.Event()
+        self._closing = False
         try:
             self._write(pack({'kind': 'head', 'version': VERSION, 'run': secrets.token_hex(8), **asdict(about)}))
         except OSError:
@@ -77,7 +89,9 @@ class RecordWriter:
         if self.error:
             return True
         with self._lock:
-            if self._waiting > MOST_WAITING:
+            if not self._real_time:
+                self._wait_for_room()
+            elif self._waiting > MOST_WAITING:
                 self._lost += len(self._frames) + 1
                 self._frames, self._waiting = [], 0
                 return False
@@ -85,10 +99,16 @@ class RecordWriter:
             self._waiting += size
         return True
 
+    def _wait_for_room(self) -> None:
+        while self._waiting > MOST_WAITING and not self.error:
+            self._wake.set()
+            self._room.wait()
+
     def close(self) -> None:
         """Writes what waits; error says it if that has not come to an end."""
-        self._closing.set()
-        self._thread.join(STOP_S)
+        self._closing = True
+        self._wake.set()
+        self._thread.join(STOP_S if self._real_time else None)
         if self._thread.is_alive():
             self.error = f'the last frames are not written after {STOP_S:g} s'
         else:
@@ -106,16 +126,21 @@ class RecordWriter:
         try:
             closing = False
             while not closing:
-                closing = self._closing.wait(self._chunk_s)
+                self._wake.wait(self._chunk_s)
+                self._wake.clear()
+                closing = self._closing
                 self._write_frames()
         except Exception as error:  # a robot drives on without its record
-            self.error = str(error) or repr(error)
-            self._frames = []
+            with self._lock:
+                self.error = str(error) or repr(error)
+                self._frames = []
+                self._room.notify_all()
 
     def _write_frames(self) -> None:
         with self._lock:
             frames, self._frames, self._waiting = self._frames, [], 0
             lost, self._lost = self._lost, 0
+            self._room.notify_all()
         if frames:
             self._write(self._encoder.chunk([Frame._make(frame) for frame in frames], lost))
 
