@@ -21,6 +21,7 @@ from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
 from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED, as_varints, pack
 from tb_planner.view import make_page
+from tb_planner.view import page as view_page
 from tb_planner.view.page import SCRIPTS
 
 LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
@@ -112,8 +113,11 @@ def test_the_page_has_all_in_it(example):
     assert not re.search(r'(src|href)="(?!data:)', text)
     assert not re.search(r'https?://|@import|url\(', text)
     assert '{{' not in text
-    record = re.search(r'id="record"[^>]*>([^<]*)<', text).group(1)
-    assert base64.b64decode(record).startswith(MAGIC)
+    assert b''.join(map(base64.b64decode, pieces_of(text))) == example[1].with_suffix('.tbrun').read_bytes()
+
+
+def pieces_of(page):
+    return re.findall(r'<script type="application/octet-stream">([^<]*)</script>', page)
 
 
 def test_a_title_cannot_break_the_page():
@@ -540,6 +544,27 @@ def test_a_torn_record_is_shown_as_far_as_it_goes(browser, tmp_path, example):
     page.wait_for(LOADED)
     assert page.run('tbPlanner.record.ticks') == example[0].ticks
     assert page.complaints() == []
+    page.close()
+
+
+def test_a_large_record_is_in_the_page_in_pieces(browser, tmp_path, example, monkeypatch):
+    """A browser has a longest string: with all of a large record in one, it would have none."""
+    monkeypatch.setattr(view_page, 'PIECE', 300)
+    record, path = example[0], tmp_path / 'pieces.html'
+    page = shown_from(browser, path, example[1].with_suffix('.tbrun').read_bytes())
+    pieces = pieces_of(path.read_text(encoding='utf-8'))
+    assert max(map(len, pieces)) <= 400
+    assert len(pieces) > 5
+    page.wait_for(LOADED)
+    assert page.run('tbPlanner.record.ticks') == record.ticks
+    assert page.complaints() == []
+    page.close()
+
+
+def test_a_page_without_a_record_says_so(browser, tmp_path):
+    page = shown_from(browser, tmp_path / 'none.html', b'')
+    page.wait_for('document.getElementById("message")?.textContent.length > 0')
+    assert 'no record in this page' in page.run('document.getElementById("message").textContent')
     page.close()
 
 

@@ -42,8 +42,7 @@ from tb_planner.ros.report import LiveLine, algorithm, figures, progress, summar
 from tb_planner.ros.shared_files import shared_file
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
-from tb_planner.view import make_page
-from tb_planner.view.page import may_become_page
+from tb_planner.view.page import may_become_page, write_page
 
 if TYPE_CHECKING:
     from tb_planner.ros.onlooker import Onlooker
@@ -237,7 +236,7 @@ def write_replay(record: Path, replay: Path, title: str, said: str) -> str:
     try:
         if not read_record(record).ticks:
             raise BadRecord(f'{record} has no ticks')
-        replay.write_text(make_page(record.read_bytes(), title), encoding='utf-8')
+        write_page(replay, record.read_bytes(), title)
     except (BadRecord, OSError) as error:
         with suppress(OSError):
             replay.unlink()

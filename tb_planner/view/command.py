@@ -9,7 +9,7 @@ from typing import Any
 
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC, BadRecord
-from tb_planner.view.page import make_page, may_become_page
+from tb_planner.view.page import may_become_page, write_page
 from tb_planner.view.server import HOST, LiveServer
 
 DONE = 0
@@ -50,7 +50,7 @@ def view(options: argparse.Namespace) -> int:
         output: Path = options.output or options.run.with_suffix('.html')
         check_may_write(output, options.run)
         title = options.title or record.head.get('title') or options.run.stem
-        output.write_text(make_page(options.run.read_bytes(), title), encoding='utf-8', errors='replace')
+        write_page(output, options.run.read_bytes(), title)
     except OSError as error:
         raise ValueError(f'{error.filename}: {error.strerror}') from error
     seconds = record.columns['time_us'].sum() / 1e6 if record.ticks else 0.0

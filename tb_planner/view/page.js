@@ -283,9 +283,9 @@ async function main() {
   window.tbPlanner = Object.assign(page, { packed });
   try {
     if (!globalThis.DecompressionStream) throw new Error('This browser is too old for this page: it has no DecompressionStream.');
-    const { textContent, dataset } = $('record');
-    if (dataset.stream) page.stream(dataset.stream);
-    else await page.open(fromBase64(textContent));
+    const { stream } = $('record').dataset;
+    if (stream) page.stream(stream);
+    else await page.open(fromPieces($('record')));
   } catch (error) {
     page.fail(error);
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,6 +24,11 @@ SIGNATURE = b'<meta name="generator" content="tb_planner">'
 """Stands near the beginning of every page."""
 
 
+PIECE = 3 * 2**24
+"""Bytes of the record in one element of the page: as text they are a third more, and browsers have a longest string
+(Chromium's has 2**29 letters)."""
+
+
 def may_become_page(path: Path) -> bool:
     """Whether nothing else than a page, or nothing at all, would be written over there."""
     if not path.is_file():
@@ -34,7 +40,24 @@ def may_become_page(path: Path) -> bool:
 
 def make_page(record: bytes, title: str = '') -> str:
     """The page with this record in it."""
-    return _assemble(title, base64.b64encode(record).decode(), stream='', connect="'none'")
+    return ''.join(_page(record, title))
+
+
+def write_page(path: Path, record: bytes, title: str = '') -> None:
+    """Piece by piece: a large record is not in memory three times."""
+    with path.open('w', encoding='utf-8', errors='replace') as file:
+        file.writelines(_page(record, title))
+
+
+def _page(record: bytes, title: str) -> Iterator[str]:
+    return _assemble(title, _in_pieces(record), stream='', connect="'none'")
+
+
+def _in_pieces(record: bytes) -> Iterator[str]:
+    view = memoryview(record)
+    for at in range(0, len(view), PIECE):
+        piece = base64.b64encode(view[at : at + PIECE]).decode()
+        yield f'<script type="application/octet-stream">{piece}</script>\n'
 
 
 def make_live_page(stream: str, title: str = '', server: str = '') -> str:
@@ -42,19 +65,24 @@ def make_live_page(stream: str, title: str = '', server: str = '') -> str:
 
     server: the address of its WebSockets, for browsers to which that is not the same server.
     """
-    return _assemble(title, '', stream=stream, connect=f"'self' {server}".strip())
+    return ''.join(_assemble(title, (), stream=stream, connect=f"'self' {server}".strip()))
 
 
-def _assemble(title: str, record: str, *, stream: str, connect: str) -> str:
+def _assemble(title: str, record: Iterable[str], *, stream: str, connect: str) -> Iterator[str]:
     parts = {
         'title': html.escape(title or 'A run'),
         'connect': html.escape(connect, quote=False),
         'style': _read('page.css'),
         'script': '\n'.join(_read(name) for name in SCRIPTS),
         'stream': html.escape(stream),
-        'record': record,
     }
-    return re.sub(r'\{\{(\w+)\}\}', lambda place: parts[place[1]], _read('page.html'))
+    for i, piece in enumerate(re.split(r'\{\{(\w+)\}\}', _read('page.html'))):
+        if i % 2 == 0:
+            yield piece
+        elif piece == 'record':
+            yield from record
+        else:
+            yield parts[piece]
 
 
 def _read(name: str) -> str:

@@ -20,6 +20,24 @@ function fromBase64(text) {
   return bytes;
 }
 
+// The file that is in the elements of this one as text; they are not kept beside it.
+function fromPieces(holder) {
+  const pieces = [];
+  while (holder.firstElementChild) {
+    pieces.push(fromBase64(holder.firstElementChild.textContent));
+    holder.firstElementChild.remove();
+  }
+  if (!pieces.length) throw new Error('There is no record in this page.');
+  if (pieces.length === 1) return pieces[0];
+  const file = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  for (let at = 0; pieces.length; ) {
+    const piece = pieces.shift();
+    file.set(piece, at);
+    at += piece.length;
+  }
+  return file;
+}
+
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
