@@ -1,6 +1,6 @@
 """A record that somebody has changed: what a file from anywhere may hold."""
 
-from tb_planner.recording.format import MAGIC, Column, as_varints, chunks, pack
+from tb_planner.recording.format import MAGIC, Chunks, Column, as_varints, pack
 
 KINDS = {'int64': 'varint', 'float32': 'f4', 'uint8': 'u1'}
 RUN = {'expanded': [0, 2**34], 'changes': [0, 2**34, 254]}
@@ -9,7 +9,7 @@ SIZES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes'}
 
 def changed_record(data, change):
     """The head and the first ticks of a record; change() gets the head of those, and columns as [kind, bytes]."""
-    parts = list(chunks(data))
+    parts = list(Chunks(data))
     first = parts[1]
     columns = {}
     for name, values in first.columns.items():

@@ -36,10 +36,10 @@ from tb_planner.recording.format import (
     OBSTACLE,
     UNKNOWN,
     BadRecord,
+    Chunks,
     Column,
     as_runs,
     as_varints,
-    chunks,
     classes_of,
     from_runs,
     from_varints,
@@ -376,11 +376,31 @@ def test_a_record_can_be_read_while_and_after_it_is_torn(tmp_path):
     for end in range(len(MAGIC) + 600, len(data), 197):
         path.write_bytes(data[:end])
         seen.add(read_record(path).ticks)
-    ends = np.cumsum([chunk.head.get('count', 0) for chunk in chunks(data)]).tolist()
+    ends = np.cumsum([chunk.head.get('count', 0) for chunk in Chunks(data)]).tolist()
     assert seen == set(ends[:-1])
     assert len(ends) >= 4
     path.write_bytes(data[:-3] + b'\0\0\0')
     assert read_record(path).ticks < whole
+
+
+def test_what_is_left_out_of_a_record_is_counted(tmp_path):
+    data = written(tmp_path).read_bytes()
+    path, parts = tmp_path / 'torn.tbrun', Chunks(data)
+    ends = [parts.end for _ in parts]
+    assert (ends[-1], parts.why) == (len(data), '')
+    middle = ends[-2] + 2
+    for torn, end, why in (
+        (data, len(data), ''),
+        (data + b'\7\0', len(data), 'ends within a chunk'),
+        (data[:-1], ends[-2], 'ends within a chunk'),
+        (data[:-3] + b'\0\0\0', ends[-2], 'cannot be read'),
+        (data[:middle] + b'\xff\xff' + data[middle + 2 :], ends[-2], 'ends within a chunk'),
+    ):
+        path.write_bytes(torn)
+        record = read_record(path)
+        assert (record.end, record.left_out) == (end, len(torn) - end)
+        assert why in record.why
+        assert bool(record.why) == bool(record.left_out)
 
 
 def test_what_is_not_a_record_is_refused(tmp_path):
@@ -439,7 +459,7 @@ def test_a_record_made_by_somebody_else_is_refused(tmp_path, bad):
 def test_too_few_entries_for_the_ticks_are_told(tmp_path):
     path = tmp_path / 'no.tbrun'
     data = written(tmp_path).read_bytes()
-    first = next(chunk for chunk in chunks(data) if chunk.head['kind'] == 'ticks')
+    first = next(chunk for chunk in Chunks(data) if chunk.head['kind'] == 'ticks')
     columns = [Column(name, 'u1', bytes(len(values))) for name, values in first.columns.items()]
     path.write_bytes(MAGIC + pack({'kind': 'head'}) + pack({**TICKS, 'count': 10**6}, columns))
     with pytest.raises(BadRecord, match=r'time_us has \d+ entries; there are 1000000 ticks'):
@@ -453,17 +473,19 @@ def test_a_chunk_that_unpacks_to_more_than_there_can_be_is_not_unpacked(tmp_path
         read_record(path)
 
 
-def test_chunks_that_together_unpack_to_more_than_there_can_be_are_not_unpacked(tmp_path, monkeypatch):
-    """A few kilobytes may say that they are many gigabytes; the last chunk is no exception."""
+def test_chunks_that_together_unpack_to_more_than_there_can_be_are_left_out(tmp_path, monkeypatch):
+    """A few kilobytes may say that they are many gigabytes; of a long run that which fits is shown."""
     path = written(tmp_path)
     data = path.read_bytes()
     zeros = chunk_of({'kind': 'zeros', 'columns': [['map', 'u1', 10**6]]}, bytes(10**6))
     monkeypatch.setattr('tb_planner.recording.format.LARGEST_RECORD', 10**7)
     path.write_bytes(data + 5 * zeros)
-    read_record(path)
+    assert read_record(path).left_out == 0
     path.write_bytes(data + 10 * zeros)
-    with pytest.raises(BadRecord, match='with those before it of 10000000'):
-        read_record(path)
+    record = read_record(path)
+    assert record.ticks == 300
+    assert (record.end, record.left_out) == (len(data) + 9 * len(zeros), len(zeros))
+    assert 'more than 10,000,000 bytes' in record.why
 
 
 def test_a_column_of_more_numbers_than_there_can_be_ticks_is_not_worked_out(tmp_path, monkeypatch):

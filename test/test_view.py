@@ -195,6 +195,27 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path):
         assert why in done.stderr
 
 
+def test_the_command_tells_what_it_leaves_out_of_a_record_that_was_cut_off(example, tmp_path):
+    data, path = example[1].with_suffix('.tbrun').read_bytes(), tmp_path / 'cut.tbrun'
+    path.write_bytes(data + b'\x40\0\0\0torn')
+    done = run_view(path)
+    assert done.returncode == 0, done.stderr
+    assert f'{path}: its last 8 bytes are left out: the file ends within a chunk' in done.stdout
+    pieces = pieces_of(path.with_suffix('.html').read_text(encoding='utf-8'))
+    assert b''.join(map(base64.b64decode, pieces)) == data
+
+
+def test_of_a_record_without_ticks_there_is_no_page(example, tmp_path):
+    data, path = example[1].with_suffix('.tbrun').read_bytes(), tmp_path / 'cut.tbrun'
+    head_end = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], 'little')
+    for rest, told in ((b'', 'it has no ticks'), (data[head_end : head_end + 50], 'its last 50 bytes are left out')):
+        path.write_bytes(data[:head_end] + rest)
+        done = run_view(path)
+        assert done.returncode == 2
+        assert told in done.stderr
+        assert not path.with_suffix('.html').exists()
+
+
 def test_the_page_never_takes_the_place_of_the_record(tmp_path):
     record, link = tmp_path / 'run.html', tmp_path / 'link'
     make_record(record, 'static', 300)

@@ -79,6 +79,10 @@ class TooLarge(BadRecord):
     """One that would take too much memory."""
 
 
+class TogetherTooLarge(BadRecord):
+    """One that would, with what was read before it."""
+
+
 class Chunk(NamedTuple):
     head: dict[str, Any]
     columns: dict[str, NDArray[Any]]
@@ -168,9 +172,11 @@ def pack(head: dict[str, Any], columns: Sequence[Column] = ()) -> bytes:
 def inflated(body: bytes, most: int) -> bytes:
     """What is behind a chunk's length, if it is not larger than that."""
     inflater = zlib.decompressobj()
-    plain = inflater.decompress(body, most)
+    plain = inflater.decompress(body, max(most, 1))  # 0 would be as much as there is
+    if inflater.unconsumed_tail and most < LARGEST_CHUNK:
+        raise TogetherTooLarge
     if inflater.unconsumed_tail:
-        raise TooLarge(f'it is of more than {LARGEST_CHUNK} bytes, or with those before it of {LARGEST_RECORD}')
+        raise TooLarge(f'it is of more than {LARGEST_CHUNK} bytes')
     if not inflater.eof:
         raise BadRecord('it is torn')
     return plain
@@ -209,27 +215,49 @@ def check_begins(data: bytes) -> None:
         raise BadRecord(f'it is of version {version!r}; this tb_planner reads version {MAGIC[-1:]!r}')
 
 
-def chunks(data: bytes) -> Iterator[Chunk]:
-    """Of a file. A last chunk that is torn, as a crash may leave it, is passed over."""
-    check_begins(data)
-    at, left = len(MAGIC), LARGEST_RECORD
-    while at + _LENGTH.size <= len(data):
-        (length,) = _LENGTH.unpack_from(data, at)
-        at += _LENGTH.size
-        if at + length > len(data):
-            return
-        try:
-            plain = inflated(data[at : at + length], min(left, LARGEST_CHUNK))
-            chunk = unpack(plain)
-        except TooLarge as error:
-            raise BadRecord(f'its chunk at byte {at} cannot be read: {error}') from error
-        except (zlib.error, struct.error, *MALFORMED) as error:
-            if at + length == len(data):
+class Chunks:
+    """Of a file, to be gone through once. A last chunk that is torn, as a crash may leave it, is left out, and so are those
+    that would be too much together."""
+
+    def __init__(self, data: bytes) -> None:
+        check_begins(data)
+        self._data = data
+        self.end = len(MAGIC)
+        """Of the last one that could be read."""
+        self.why = ''
+        """There was none after it, if there should have been."""
+
+    def __iter__(self) -> Iterator[Chunk]:
+        left = LARGEST_RECORD
+        while self.end < len(self._data):
+            body = self._next_body()
+            if body is None:
+                self.why = 'the file ends within a chunk'
                 return
-            raise BadRecord(f'its chunk at byte {at} cannot be read: {error}') from error
-        yield chunk
-        at += length
-        left = max(left - len(plain), 1)
+            at = self.end + _LENGTH.size
+            is_last = at + len(body) == len(self._data)
+            try:
+                plain = inflated(body, min(left, LARGEST_CHUNK))
+                chunk = unpack(plain)
+            except TogetherTooLarge:
+                self.why = f'unpacked, it would be of more than {LARGEST_RECORD:,} bytes'
+                return
+            except (zlib.error, struct.error, *MALFORMED) as error:
+                if isinstance(error, TooLarge) or not is_last:
+                    raise BadRecord(f'its chunk at byte {at} cannot be read: {error}') from error
+                self.why = f'its last chunk cannot be read: {error}'
+                return
+            self.end = at + len(body)
+            yield chunk
+            left -= len(plain)
+
+    def _next_body(self) -> bytes | None:
+        """None if it is not all there."""
+        at = self.end + _LENGTH.size
+        if at > len(self._data):
+            return None
+        (length,) = _LENGTH.unpack_from(self._data, self.end)
+        return self._data[at : at + length] if at + length <= len(self._data) else None
 
 
 def _make_classes_of_costs() -> NDArray[np.uint8]:

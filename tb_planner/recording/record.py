@@ -19,8 +19,8 @@ from tb_planner.recording.format import (
     UNKNOWN_BLOCKED,
     BadRecord,
     Chunk,
+    Chunks,
     check_begins,
-    chunks,
     from_runs,
     from_varints,
 )
@@ -28,6 +28,13 @@ from tb_planner.recording.format import (
 
 class Record:
     """A run. Columns of the format by name, of all ticks; and what happens rarely, as the format's events."""
+
+    left_out = 0
+    """Bytes at the end of its file."""
+    why = ''
+    """They are left out."""
+    end = 0
+    """Of what has been read of the file."""
 
     def __init__(self, parts: list[Chunk]) -> None:
         self.head: dict[str, Any] = parts[0].head if parts else {}
@@ -62,7 +69,11 @@ def read_record(path: str | os.PathLike[str]) -> Record:
         with Path(path).open('rb') as file:
             begins = file.read(len(MAGIC))
             check_begins(begins)  # before all is read: a bag that was mistaken for a record may be large
-            return Record(list(chunks(begins + file.read())))
+            data = begins + file.read()
+            chunks = Chunks(data)
+            record = Record(list(chunks))
+            record.end, record.left_out, record.why = chunks.end, len(data) - chunks.end, chunks.why
+            return record
     except BadRecord as error:
         raise BadRecord(f'{path} cannot be shown: {error}') from error
     except MALFORMED as error:
