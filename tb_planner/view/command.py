@@ -50,24 +50,22 @@ def view(options: argparse.Namespace) -> int:
         output: Path = options.output or options.run.with_suffix('.html')
         check_may_write(output, options.run)
         if not record.ticks:
-            raise BadRecord(
-                f'{options.run} cannot be shown: it has no ticks{"; " * bool(record.why)}{left_out(record)}'
-            )
+            raise BadRecord(f'{options.run} cannot be shown: it has no ticks{left_out(record)}')
         title = options.title or record.head.get('title') or options.run.stem
         write_page(output, options.run.read_bytes()[: record.end], title)
     except OSError as error:
         raise ValueError(f'{error.filename}: {error.strerror}') from error
-    seconds = record.columns['time_us'].sum() / 1e6 if record.ticks else 0.0
+    seconds = record.columns['time_us'].sum() / 1e6
     size = output.stat().st_size / 1e6
     print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts)} restarts, {size:.1f} MB')
     if record.why:
-        print(f'{options.run}: {left_out(record)}')
+        print(f'{options.run}{left_out(record)}')
     return DONE
 
 
 def left_out(record: Record) -> str:
     """What is not shown of it."""
-    return f'its last {record.left_out:,} bytes are left out: {record.why}' if record.why else ''
+    return f': its last {record.left_out:,} bytes are left out: {record.why}' if record.why else ''
 
 
 def check_may_write(output: Path, record: Path) -> None:
