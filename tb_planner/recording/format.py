@@ -216,8 +216,8 @@ def check_begins(data: bytes) -> None:
 
 
 class Chunks:
-    """Of a file, to be gone through once. A last chunk that is torn, as a crash may leave it, is left out; so are those that
-    would be too much together."""
+    """Of a file, to be gone through once. Left out are a last chunk that is torn, as a crash may leave it, and those
+    that would be too much together."""
 
     def __init__(self, data: bytes) -> None:
         check_begins(data)

@@ -15,7 +15,7 @@ STUDENTS_T = {2: 12.7, 3: 4.3, 4: 3.2, 5: 2.8, 6: 2.6, 7: 2.4, 8: 2.4, 9: 2.3, 1
 
 
 class Figures(NamedTuple):
-    """Means over problems; tick times are those of ticks that searched."""
+    """Means over problems, the cost's over those where it arrived; tick times are those of ticks that searched."""
 
     problems: int
     arrived: int
@@ -54,12 +54,14 @@ def figures_of(outcomes: Sequence[Outcome]) -> Figures:
     def mean(name: str) -> float:
         return float(np.mean([getattr(outcome, name) for outcome in outcomes]))
 
+    cost_ratios = [outcome.cost_ratio for outcome in outcomes if outcome.arrived]
+
     return Figures(
         problems=len(outcomes),
         arrived=sum(outcome.arrived for outcome in outcomes),
         intervals=mean('intervals'),
         weighed=mean('weighed'),
-        cost_ratio=mean('cost_ratio'),
+        cost_ratio=float(np.mean(cost_ratios)) if cost_ratios else math.nan,
         first_move=mean('first_move'),
         back_moves=mean('back_moves'),
         restarts=mean('restarts'),

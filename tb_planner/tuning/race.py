@@ -66,9 +66,13 @@ class Race:
         return difference(self.outcomes[candidate], self.outcomes[self.default])
 
     def ranked(self) -> list[Candidate]:
-        """The best first, each by the problems that it has had."""
+        """The best first. Those that dropped out come last: they have had other problems."""
         ran = [candidate for candidate, outcomes in self.outcomes.items() if outcomes]
-        return sorted(ran, key=lambda candidate: (self.against_default(candidate).mean, str(candidate)))
+        return sorted(ran, key=lambda one: (self.has_dropped_out(one), self.against_default(one).mean, str(one)))
+
+    def has_dropped_out(self, candidate: Candidate) -> bool:
+        """Before the last round."""
+        return len(self.outcomes[candidate]) < self.rounds
 
     def _is_out(self, candidate: Candidate, leader: Candidate) -> bool:
         if candidate in (self.default, leader):

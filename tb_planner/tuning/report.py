@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Sequence
 
 from tb_planner.grid import COST_STEPS
 from tb_planner.tuning.budget import SEARCH_SHARE
 from tb_planner.tuning.candidates import WEIGHTS, Candidate
-from tb_planner.tuning.figures import Difference, Figures
+from tb_planner.tuning.figures import Difference, Figures, difference
 from tb_planner.tuning.study import A_HAIR, FEW, Check, Study
 
 SHOWN = 8
@@ -76,10 +77,11 @@ def trade_off(study: Study) -> str:
     text = WEIGHED * bool((study.plan.seen[0].ground.grid.terrain > COST_STEPS).any())
     text += table('', COLUMNS, [(name, figures_columns(more, figures)) for name, more, figures in rows])
     if left > 0:
-        best, worst = (race.against_default(candidate).mean for candidate in (ranked[0], ranked[-1]))
-        worse = f'worse, up to {100 * worst:+.0f} % ({ranked[-1]})' if worst - best >= A_HAIR else 'as good'
+        last = max(ranked, key=lambda candidate: race.against_default(candidate).mean)
+        best, worst = (race.against_default(candidate).mean for candidate in (ranked[0], last))
+        worse = f'worse, up to {100 * worst:+.0f} % ({last})' if worst - best >= A_HAIR else 'as good'
         text += f'\n{left} more were {worse}'
-    if any(figures.problems < race.rounds for *_, figures in rows):
+    if any(race.has_dropped_out(candidate) for candidate in shown):
         text += f'\nThose with fewer than {race.rounds} problems fell clearly behind the best, and dropped out.'
     return text
 
@@ -196,7 +198,7 @@ def table(corner: str, header: Sequence[str], rows: Sequence[tuple[str, Sequence
 def figures_columns(more: str, figures: Figures) -> list[str]:
     return [
         more,
-        f'{figures.cost_ratio:.3f}',
+        '–' if math.isnan(figures.cost_ratio) else f'{figures.cost_ratio:.3f}',
         f'{figures.first_move:.1f} ticks',
         f'{figures.back_moves:.1f}',
         f'{figures.restarts:.1f}',
@@ -220,8 +222,7 @@ def _restarts(study: Study) -> str:
     ]
     if not others:
         return f'{ours.row.restart}, the only one tried with {ours.algorithm}'
-    base = race.against_default(ours).mean
-    more = {other.row.restart: 100 * (race.against_default(other).mean - base) for other in others}
+    more = {other.row.restart: 100 * difference(race.outcomes[other], race.outcomes[ours]).mean for other in others}
     told = ', '.join(f'{rule} {percent:+.1f} %' for rule, percent in more.items())
     remark = f'. {BLIND}' if ours.row.restart == 'path_cost_increased' else ''
     return f'{ours.row.restart}; against it, in intervals: {told}{remark}'

@@ -31,12 +31,12 @@ def rooms():
     return blocked
 
 
-def outcome(intervals, *, tick_s=1e-3, arrived=True, expansions=1000):
+def outcome(intervals, *, tick_s=1e-3, arrived=True, expansions=1000, cost_ratio=1.0):
     return Outcome(
         arrived=arrived,
         intervals=intervals,
         weighed=float(intervals),
-        cost_ratio=1.0,
+        cost_ratio=cost_ratio,
         first_move=1,
         back_moves=0,
         restarts=0,

@@ -21,6 +21,27 @@ class TestRace:
         assert found.race.figures(greedy).problems == race.FIRST_LOOK
         assert found.race.figures(DEFAULT).problems == len(found.plan.seen)
 
+    def test_ranks_those_that_dropped_out_after_those_that_ran_to_the_end(self, told, problems):
+        """Its few problems were easy for it, as they were for the leader, which was better by a little."""
+        plan = make_plan(problems)
+        first = {id(problem) for problem in plan.seen[: race.FIRST_LOOK]}
+        leader, second = Candidate('tba_star'), Candidate('rtba_star')
+
+        def go(candidate, problem, k):
+            easy = id(problem) in first
+            less = {leader: 2200 if easy else 1000, second: 2000 * easy}.get(candidate, 0)
+            return outcome(length(problem) - less)
+
+        told(go)
+        found = carry_out_study(plan).race
+        assert second not in found.running
+        assert found.against_default(second).mean < found.against_default(leader).mean
+        ranked = found.ranked()
+        assert ranked[0] == leader
+        assert ranked.index(second) > ranked.index(DEFAULT)
+        to_the_end = [found.figures(candidate).problems == found.rounds for candidate in ranked]
+        assert to_the_end == sorted(to_the_end, reverse=True)
+
     def test_has_each_candidate_once(self):
         for world in WORLDS:
             rows = [

@@ -3,8 +3,10 @@
 import pytest
 from made_up import DEFAULT, length, make_plan, outcome
 
+from tb_planner.tuning import race
 from tb_planner.tuning.candidates import Candidate
-from tb_planner.tuning.report import reasons, study_text
+from tb_planner.tuning.figures import figures_of
+from tb_planner.tuning.report import figures_columns, reasons, study_text
 from tb_planner.tuning.study import carry_out_study
 
 
@@ -23,6 +25,31 @@ class TestReport:
         found = carry_out_study(make_plan(problems))
         assert found.recommended == Candidate('tb_wa_star', 1.1)
         assert '\n* tb_wa_star(1.1) ' in study_text(found)
+
+    def test_compares_restart_rules_on_the_problems_that_both_have_had(self, told, problems):
+        """eager drops out after the first, which are easier than the rest for both."""
+        plan = make_plan(problems)
+        first = {id(problem) for problem in plan.seen[: race.FIRST_LOOK]}
+
+        def go(candidate, problem, k):
+            if candidate.greed != 1.1 or candidate.row.learn_h:
+                return outcome(length(problem))
+            less = 3000 if id(problem) in first else 1000
+            return outcome((length(problem) - less) * (1.05 if candidate.row.restart == 'eager' else 1))
+
+        told(go)
+        found = carry_out_study(plan)
+        assert found.recommended == Candidate('tb_wa_star', 1.1)
+        assert found.race.figures(Candidate('tb_wa_star', 1.1, 'eager')).problems == race.FIRST_LOOK
+        assert 'eager +5.0 %' in reasons(found)['restart']
+
+    def test_takes_the_cost_over_the_shortest_from_those_that_arrived(self):
+        """Who was given up half way has not paid all of it."""
+        figures = figures_of([outcome(100, cost_ratio=1.2), outcome(900, cost_ratio=0.3, arrived=False)])
+        assert figures.cost_ratio == 1.2
+        assert '1.200' in figures_columns('', figures)
+        none = figures_of([outcome(900, cost_ratio=0.3, arrived=False)])
+        assert figures_columns('', none)[1] == '–'
 
     @pytest.mark.parametrize(('more', 'told_as'), [(0, ' more were as good\n'), (1000, ' more were worse, up to +')])
     def test_calls_worse_only_what_is(self, more, told_as, told, problems):
