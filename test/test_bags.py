@@ -20,7 +20,9 @@ from tb_planner.bags.snapshots import MOST_MAPS, Snapshots
 from tb_planner.geometry import Geometry
 from tb_planner.live_map import LiveMap
 from tb_planner.navigator import NavigationStatus, Navigator, Pose2
+from tb_planner.parameters import as_yaml
 from tb_planner.recording import read_record
+from tb_planner.recording.format import HAS_WAYPOINT
 from tb_planner.replay import replay, ticks
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.simulation import RandomChange, Simulation
@@ -123,6 +125,24 @@ def assert_same(found, live):
             assert (ours.x_m, ours.y_m) == pytest.approx((theirs.x_m, theirs.y_m), abs=1e-9)
 
 
+def assert_records(record, live):
+    """Places are in cells of the map in a record."""
+    columns = record.columns
+    assert record.ticks == len(live.ticks)
+    statuses = {event['tick']: event['status'] for event in record.events if 'status' in event}
+    told = [tick.status for tick in live.ticks]
+    assert statuses == {i: str(status) for i, status in enumerate(told) if i == 0 or status != told[i - 1]}
+    expected = [(i, [str(reason) for reason in tick.restarts]) for i, tick in enumerate(live.ticks) if tick.restarts]
+    assert record.restarts == expected
+    assert columns['time_us'].tolist() == [0] + [round(1e6 * PERIOD_S)] * (record.ticks - 1)
+    for i, (tick, (_, pose)) in enumerate(zip(live.ticks, live.poses, strict=True)):
+        assert (columns['x'][i], columns['y'][i]) == pytest.approx(GEOMETRY.to_grid(pose.x_m, pose.y_m), abs=1e-3)
+        assert bool(columns['flags'][i] & HAS_WAYPOINT) == (tick.waypoint is not None)
+        if tick.waypoint is not None:
+            place = GEOMETRY.to_grid(tick.waypoint.x_m, tick.waypoint.y_m)
+            assert (columns['waypoint_x'][i], columns['waypoint_y'][i]) == pytest.approx(place, abs=1e-3)
+
+
 OTHER_NAMES = {'map': '/depot/grid', 'updates': '/depot/grid_updates', 'pose': '/r2/where', 'goal': '/r2/nav_goal'}
 
 
@@ -156,10 +176,15 @@ class TestReplay:
         found, _ = replayed(files.write(tmp_path / 'bag', [(0.0, '/tf_static', fixed), *messages]))
         assert_same(found, live)
 
-    def test_loses_the_pose_in_a_gap_as_the_node_does(self, tmp_path):
+    @pytest.mark.parametrize('by_hand', [False, True])
+    def test_loses_the_pose_in_a_gap_as_the_node_does(self, by_hand, tmp_path):
         live = drive(gap=(2.0, 4.0))
         assert NavigationStatus.POSE_LOST in {tick.status for tick in live.ticks}
-        found, _ = replayed(files.write(tmp_path / 'bag', live.messages()))
+        if by_hand:
+            bag = files.write_mcap_by_hand(tmp_path / 'hand.mcap', live.messages(names=OTHER_NAMES))
+        else:
+            bag = files.write(tmp_path / 'bag', live.messages())
+        found, _ = replayed(bag)
         assert_same(found, live)
 
     def test_reads_one_file_of_a_bag(self, live, tmp_path):
@@ -168,13 +193,13 @@ class TestReplay:
         assert_same(found, live)
 
     def test_is_recorded(self, live, tmp_path, capsys):
-        bag = files.write(tmp_path / 'bag', live.messages())
-        assert main(['replay', str(bag), '-o', str(tmp_path / 'run')]) == 0
+        bag, params = files.write(tmp_path / 'bag', live.messages()), tmp_path / 'planner.yaml'
+        params.write_text(as_yaml(PlannerParameters, 'tb_planner', values=PARAMETERS))
+        assert main(['replay', str(bag), '-o', str(tmp_path / 'run'), '--params', str(params)]) == 0
         printed = capsys.readouterr().out
         assert '1, 1 of them reached' in printed
         assert 'ARRIVED once' in printed
-        record = read_record(tmp_path / 'run')
-        assert record.ticks == len(live.ticks)
+        assert_records(read_record(tmp_path / 'run'), live)
 
     def test_a_tick_may_take_its_period_as_in_the_node(self, live, tmp_path):
         """Whatever bounds its search: a tick takes longer than that, and is late only after its period."""
