@@ -105,7 +105,9 @@ def test_it_serves_the_page_to_this_machine(server):
     status, page = ask(server)
     assert status == 200
     assert b'data-stream="stream"' in page
+    assert ask(server, '/?x=1') == (200, page)
     assert ask(server, '/etc/passwd')[0] == 404
+    assert ask(server, '/etc/passwd?/')[0] == 404
     assert ask(server, '/stream')[0] == 404
 
 
@@ -283,20 +285,42 @@ def test_a_page_that_goes_in_the_middle_is_no_error(server, capfd):
 
 
 def test_there_are_so_many_places_and_they_come_free(server):
-    connections = [knock(server, **own_origin(server)) for _ in range(MOST_PAGES)]
-    assert {status for status, _, _ in connections} == {101}
-    status, _, extra = knock(server, **own_origin(server))
-    extra.close()
-    assert status == 503
-    connections[0][2].close()
+    connections = [knock(server, **own_origin(server))[2] for _ in range(MOST_PAGES)]
+    assert {receive(connection)[0] for connection in connections} == {1}
+    kind, data = first_word(server)
+    assert (kind, data[:2]) == (8, struct.pack('>H', 1013))  # try again later, as IANA has it
+    assert f'{MOST_PAGES} pages' in data[2:].decode()
+    connections[0].close()
     deadline = time.monotonic() + 60
-    while status != 101:
+    while kind != 1:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-        status, _, again = knock(server, **own_origin(server))
-        again.close()
-    for _, _, connection in connections:
+        kind, _ = first_word(server)
+    for connection in connections:
         connection.close()
+
+
+def first_word(server):
+    """Kind and data of what a page hears first."""
+    status, _, connection = knock(server, **own_origin(server))
+    assert status == 101
+    with closing(connection):
+        return receive(connection)
+
+
+def test_a_page_for_which_there_is_no_place_says_so_and_comes_in_later(browser, server, drive):
+    drive.go(3)
+    connections = [knock(server, **own_origin(server))[2] for _ in range(MOST_PAGES)]
+    page = browser.open(server.url, offline=False)
+    page.wait_for(f'document.getElementById("message")?.textContent.includes("{MOST_PAGES} pages")')
+    assert page.run('document.getElementById("live").textContent') == 'Not connected'
+    for connection in connections:
+        connection.close()
+    page.wait_for(FOLLOWS.format(3))
+    assert page.run('document.getElementById("message").textContent') == ''
+    assert page.run('document.getElementById("live").textContent') == 'Live'
+    assert page.complaints() == []
+    page.close()
 
 
 @pytest.mark.parametrize('word', [b'', b'GET / HTTP/1.1\r\nHost: loc'], ids=['nothing', 'half a word'])

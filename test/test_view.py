@@ -408,6 +408,49 @@ def test_restarts_are_marked_at_their_ticks_with_their_reasons(shown):
     assert others == []
 
 
+def test_of_very_many_restarts_some_are_listed_and_among_them_the_present_one(shown):
+    """Thousands of buttons would make the page slow."""
+    page, record = shown
+    count, last = 3000, record.ticks - 1
+    page.run(
+        'tbPlanner.record.restarts.splice(0, Infinity, ...Array.from({ length: %d }, '
+        '(_, i) => ({ tick: Math.floor(i * %d / %d), restarts: [`reason ${i}`] }))) && 0' % (count, last, count - 1)
+    )
+    page.run('tbPlanner.figures.listFrom(0)')
+    page.run('tbPlanner.grown()')
+    for tick in (0, last // 2, last, last // 3, 0):
+        go_to(page, tick)
+        listed = page.run('Array.from(document.querySelectorAll("#restarts button"), b => b.lastChild.textContent)')
+        present = page.run('document.querySelector("#restarts [aria-current]").lastChild.textContent')
+        expected = max(i for i in range(count) if i * last // (count - 1) <= tick)
+        assert present == f'reason {expected}'
+        assert present in listed
+        assert len(listed) <= 500
+    assert page.run('document.getElementById("restarts-title").textContent').startswith(f'Restarts ({count}')
+
+
+def test_the_scale_of_the_strip_goes_by_the_longest_tick_and_about_the_middle_one(shown):
+    """Also as the run grows."""
+    page, _ = shown
+    durations = np.random.default_rng(2).lognormal(0.0, 1.0, 50_000).astype(np.float32)
+    durations[100], durations[40_000] = 90.0, 2000.0
+    encoded = base64.b64encode(durations.tobytes()).decode()
+    limits = page.run(f"""(() => {{
+        const bytes = Uint8Array.from(atob('{encoded}'), (letter) => letter.charCodeAt(0));
+        const record = {{ ticks: 0, duration: {{ values: new Float32Array(bytes.buffer) }}, head: {{}} }};
+        const strip = new tbPlanner.timeline.constructor(document.createElement('canvas'), record);
+        return [1, 1000, 39_999, 50_000].map((ticks) => {{
+            record.ticks = ticks;
+            strip.limits();
+            return [strip.most, strip.least];
+        }});
+    }})()""")
+    for ticks, (most, least) in zip((1, 1000, 39_999, 50_000), limits, strict=True):
+        longest, middle = durations[:ticks].max(), np.median(durations[:ticks])
+        assert most == pytest.approx(longest)
+        assert least == pytest.approx(min(middle / 10, longest / 100), rel=0.3)
+
+
 def test_restart_buttons_and_keys_go_to_them(shown):
     page, record = shown
     go_to(page, 0)

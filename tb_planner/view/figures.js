@@ -1,10 +1,12 @@
 // Titles, figures and the list of restarts: the record at a tick, in words.
 
+const MOST_LISTED = 500; // restarts in the list at once: thousands of buttons would make the page slow
+
 class Figures {
   constructor(record, timeline) {
     this.record = record;
     this.timeline = timeline;
-    this.listed = 0;
+    this.listed = this.firstListed = 0; // up to which restart, and from which on
   }
 
   showHead() {
@@ -74,28 +76,40 @@ class Figures {
   }
 
   listRestarts() {
-    const { restarts, time } = this.record;
-    for (; this.listed < restarts.length; this.listed++) {
-      const { tick, restarts: reasons } = restarts[this.listed];
-      const button = document.createElement('button');
-      button.type = 'button';
-      button.dataset.tick = tick;
-      button.append(element('span', `${time.values[tick].toFixed(2)} s`, 'when'), element('span', reasons.map(words).join(', ')));
-      const item = document.createElement('li');
-      item.append(button);
-      $('restarts').append(item);
-    }
-    $('restarts-title').textContent = `Restarts (${restarts.length})`;
+    const { restarts } = this.record;
+    const end = Math.min(this.firstListed + MOST_LISTED, restarts.length);
+    for (; this.listed < end; this.listed++) $('restarts').append(this.restartItem(restarts[this.listed]));
+    const which = restarts.length > MOST_LISTED ? `, from ${count(this.firstListed + 1)} on` : '';
+    $('restarts-title').textContent = `Restarts (${restarts.length}${which})`;
     if (!restarts.length && !$('restarts').childElementCount) $('restarts').append(element('li', 'none', 'none'));
     else if (restarts.length) $('restarts').querySelector('.none')?.remove();
   }
 
+  restartItem({ tick, restarts: reasons }) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.dataset.tick = tick;
+    button.append(element('span', `${this.record.time.values[tick].toFixed(2)} s`, 'when'), element('span', reasons.map(words).join(', ')));
+    const item = document.createElement('li');
+    item.append(button);
+    return item;
+  }
+
+  listFrom(first) {
+    $('restarts').replaceChildren();
+    this.listed = this.firstListed = Math.max(first, 0);
+    this.marked = undefined;
+    this.listRestarts();
+  }
+
   markRestart(tick) {
     const i = Record.indexAt(this.record.restarts, tick);
-    if (i === this.marked || i >= this.listed) return; // what has just come is listed soon
+    if (i === this.marked) return;
+    if (i >= 0 && (i < this.firstListed || i >= this.firstListed + MOST_LISTED)) this.listFrom(i - MOST_LISTED / 2);
+    if (i >= this.listed) return; // what has just come is listed soon
     $('restarts').querySelector('[aria-current]')?.removeAttribute('aria-current');
     this.marked = i;
-    const button = i < 0 ? null : $('restarts').children[i].firstChild;
+    const button = i < 0 ? null : $('restarts').children[i - this.firstListed].firstChild;
     if (!button) return;
     button.setAttribute('aria-current', 'true');
     const list = $('restarts');

@@ -4,6 +4,8 @@ const SLICE_MS = 12; // of work for a far seek, between two frames of the page
 const SCOUT_MS = 6;
 const GROWN_MS = 200; // between two looks at a record that is being loaded: each goes with its length
 
+const NOTHING_YET = 'Nothing has been recorded yet.';
+
 class Page {
   constructor() {
     this.record = new Record();
@@ -34,7 +36,7 @@ class Page {
   // The same chunks from a server, one a message. A server that was gone, or a record that was begun anew, is seen anew.
   stream(path) {
     $('live').hidden = false;
-    $('message').textContent = 'Nothing has been recorded yet.';
+    $('message').textContent = NOTHING_YET;
     this.setLive(true);
     this.connect(path);
   }
@@ -46,20 +48,26 @@ class Page {
     const socket = new WebSocket(url);
     const waiting = [];
     socket.binaryType = 'arraybuffer';
-    socket.onopen = () => {
-      if (this.record.head.kind) location.reload();
-      $('live').textContent = 'Live';
-    };
+    let isIn = false; // there may be no place
     socket.onmessage = ({ data }) => {
+      if (!isIn && this.record.head.kind) location.reload();
+      if (!isIn) this.showConnection(true);
+      isIn = true;
       if (typeof data === 'string') this.controls.setTools(JSON.parse(data).input);
       else if (waiting.push(new Uint8Array(data, 4)) === 1) this.takeIn(waiting).catch((error) => this.fail(error));
     };
-    socket.onclose = () => {
+    socket.onclose = ({ reason }) => {
       this.controls.setTools(false);
-      $('live').textContent = 'Not connected';
+      this.showConnection(false, reason);
       setTimeout(() => this.connect(path), 1000);
     };
     this.socket = socket;
+  }
+
+  showConnection(isConnected, reason = '') {
+    $('live').textContent = isConnected ? 'Live' : 'Not connected';
+    $('live').title = reason;
+    if (!this.record.ticks) $('message').textContent = reason || NOTHING_YET;
   }
 
   // Till none waits any more; who comes late to a long run gets all of it at once.

@@ -47,6 +47,7 @@ CLOSES_S = 1.0
 
 _ACCEPT = b'258EAFA5-E914-47DA-95CA-C5AB0DC85B11'  # RFC 6455, 1.3
 _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
+_TRY_AGAIN_LATER = 1013  # as IANA has it
 _LENGTH = struct.Struct('<I')
 _HOST = re.compile(r'(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(:\d+)?')
 
@@ -245,12 +246,12 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE_S
 
     def do_GET(self) -> None:
-        name = self.headers.get('Host', '')
+        name, path = self.headers.get('Host', ''), self.path.partition('?')[0]
         if not self.live.is_called(name) or self._is_of_other_site(name):
             self._refuse(HTTPStatus.FORBIDDEN)
-        elif self.path == '/':
+        elif path == '/':
             self._send_page(self.live.page(name))
-        elif self.path == '/stream' and self.headers.get('Upgrade', '').lower() == 'websocket':
+        elif path == '/stream' and self.headers.get('Upgrade', '').lower() == 'websocket':
             self._stream()
         else:
             self._refuse(HTTPStatus.NOT_FOUND)
@@ -281,7 +282,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get('Origin') is None:  # a browser always tells
             self._refuse(HTTPStatus.FORBIDDEN)
         elif not self.live.places.acquire(blocking=False):
-            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
+            self._shake_hands()  # or a browser would not tell its page why
+            WebSocket(self.connection, self.live).turn_away()
         else:
             try:
                 self.server.keep(self.connection)
@@ -322,6 +324,10 @@ class WebSocket:
             if self._has_come():
                 self._take_in()
         self._send(_CLOSE, b'')
+
+    def turn_away(self) -> None:
+        reason = f'{MOST_PAGES} pages show this run already: close one of them, and this one comes in by itself.'
+        self._send(_CLOSE, struct.pack('>H', _TRY_AGAIN_LATER) + reason.encode())
 
     def _has_come(self) -> bool:
         """Waits a little for something from the page."""

@@ -2,12 +2,14 @@
 
 const MARKS = 16; // pixels above the bars, for restarts
 const BELOW = 5;
+const SAMPLES = 1000; // ticks of which the middle one is taken for that of all
 
 class Timeline {
   constructor(canvas, record) {
     this.canvas = canvas;
     this.context = canvas.getContext('2d');
     this.record = record;
+    this.longest = this.looked = 0; // ms of the longest tick of those looked at
   }
 
   resize() {
@@ -58,12 +60,14 @@ class Timeline {
     this.drawBudget();
   }
 
+  // Of a run that grows only what is new is looked at.
   limits() {
-    const durations = this.record.duration.values.subarray(0, this.record.ticks);
-    let most = this.budget ? 1.3 * this.budget : 0;
-    for (const ms of durations) if (ms > most) most = ms;
-    const middle = Float32Array.from(durations).sort()[durations.length >> 1];
-    this.most = Math.max(most, 0.01);
+    const { ticks, duration: { values } } = this.record;
+    for (; this.looked < ticks; this.looked++) if (values[this.looked] > this.longest) this.longest = values[this.looked];
+    const count = Math.min(ticks, SAMPLES);
+    const some = Float32Array.from({ length: count }, (_, i) => values[Math.floor((i * ticks) / count)]);
+    const middle = some.sort()[some.length >> 1];
+    this.most = Math.max(this.longest, 1.3 * this.budget, 0.01);
     this.least = Math.max(Math.min(middle / 10, this.most / 100), 1e-4);
   }
 
