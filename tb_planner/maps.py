@@ -29,6 +29,7 @@ from tb_planner.grid import Cell
 
 TERRAIN = '.GSW@OT'
 GROUND_AND_SWAMP = '.GS'
+MAP_SUFFIXES = ('.map', '.yaml', '.yml')
 MODES = ('trinary', 'scale', 'raw')
 
 _FREE = 0
@@ -99,7 +100,7 @@ def read_map(path: str | Path, *, passable: str = GROUND_AND_SWAMP) -> Map:
     suffix = path.suffix.lower()
     if suffix == '.map':
         return _read_moving_ai(path, passable)
-    if suffix in ('.yaml', '.yml'):
+    if suffix in MAP_SUFFIXES:
         return _read_map_server(path)
     other = f'not in {path.suffix!r}' if path.suffix else 'and this name has no ending'
     raise MapError(f'{path}: a map ends in .map or .yaml, {other}')

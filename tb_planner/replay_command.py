@@ -9,6 +9,7 @@ from typing import Any
 from tb_planner.bags import Bag, open_bag
 from tb_planner.bags.options import add_topic_options, topics_of
 from tb_planner.recording import About, Recorder
+from tb_planner.recording.record import check_is_no_record
 from tb_planner.recording.writer import may_begin
 from tb_planner.replay import Told, replay
 from tb_planner.ros.planner_parameters import PlannerParameters
@@ -40,6 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def replay_bag(options: argparse.Namespace) -> int:
     """Ends with 0, or with 1 if the record could not be written."""
+    check_is_no_record(options.bag)
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     with open_bag(options.bag, topics_of(options), options.base_frame) as bag:
         print(f'{options.bag.name}: {topics_in_words(bag)}')

@@ -329,7 +329,9 @@ class TestBadBags:
         path = tmp_path / 'picture.mcap'
         path.write_bytes(b'\x89PNG' + bytes(100))
         assert 'cannot be read' in refusal(path)
-        assert 'Unrecognized' in refusal(shutil.copy(path, tmp_path / 'picture.png'))
+        other = refusal(shutil.copy(path, tmp_path / 'picture.png'))
+        assert "a bag is a folder, or ends in .mcap or .db3, not in '.png'" in other
+        assert 'cut off' not in other
 
     def test_with_a_length_that_is_damaged(self, live, tmp_path):
         """It asks for more memory than any computer has."""

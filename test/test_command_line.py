@@ -19,6 +19,7 @@ from tb_planner.__main__ import main
 from tb_planner.costmap import Costmap, CostRules
 from tb_planner.grid import Grid
 from tb_planner.maps import Map, read_map
+from tb_planner.recording.format import MAGIC
 
 ROOM = """type octile
 height 7
@@ -242,6 +243,25 @@ def test_a_process_with_bad_input_ends_as_quietly(room, line):
     assert (result.returncode, result.stdout) == (2, '')
     assert BAD_INPUT[line] in result.stderr
     assert result.stderr.count('\n') == 1
+
+
+@pytest.mark.parametrize('command', ['tune', 'replay'])
+def test_the_record_of_a_run_is_told_from_bags_and_maps(command, tmp_path):
+    path = tmp_path / 'run.tbrun'
+    path.write_bytes(MAGIC + b'and so on')
+    done = run_command(command, path)
+    assert done.returncode == 2
+    complaint = done.stderr.splitlines()[-1]
+    assert f'{path} is the record of a run' in complaint
+    assert f'python -m tb_planner view {path}' in complaint
+
+
+def test_the_tuner_says_what_maps_and_bags_are(tmp_path):
+    (tmp_path / 'depot.md').write_text('# Depot')
+    complaint = run_command('tune', tmp_path / 'depot.md').stderr.splitlines()[-1]
+    for kind in ('.map', '.yaml', '.mcap', '.db3', 'folder'):
+        assert kind in complaint
+    assert "not in '.md'" in complaint
 
 
 @pytest.mark.parametrize('command', ['solve --start 0 0 --goal 1 1', 'view', 'view --live', 'tune', 'replay'])

@@ -249,6 +249,8 @@ def open_bag(path: Path, topics: Topics | None = None, base_frame: str = BASE_FR
         raise BagError(f'{path}: the folder has no metadata.yaml; {hint} ros2 bag reindex {path} writes one')
     if path.suffix == PACKED:
         raise BagError(f'{path}: the file is compressed; give the folder with its metadata.yaml, or unzstd it first')
+    if not is_bag(path):
+        raise BagError(f'{path}: {not_a_bag(path)}')
     reader_class = _reader_class()
     with _told(path):
         reader = reader_class(path)
@@ -264,6 +266,12 @@ def open_bag(path: Path, topics: Topics | None = None, base_frame: str = BASE_FR
 def is_bag(path: Path) -> bool:
     """Whether it looks like one."""
     return path.suffix in (*SUFFIXES, PACKED) or path.is_dir()
+
+
+def not_a_bag(path: Path) -> str:
+    """Why it does not."""
+    other = f'not in {path.suffix!r}' if path.suffix else 'and this name has no ending'
+    return f'a bag is a folder, or ends in {" or ".join(SUFFIXES)}, {other}'
 
 
 def _reader_class() -> Any:

@@ -80,6 +80,15 @@ def read_record(path: str | os.PathLike[str]) -> Record:
         raise BadRecord(f'{path} cannot be shown: its chunks do not fit together: {error!r}') from error
 
 
+def check_is_no_record(path: Path) -> None:
+    """For commands that take something else; raises ValueError."""
+    if not path.is_file():
+        return
+    with path.open('rb') as file:
+        if file.read(len(MAGIC)) == MAGIC:
+            raise ValueError(f'{path} is the record of a run: python -m tb_planner view {path} shows it')
+
+
 class Replay:
     """Goes through a record tick by tick: the map, what is expanded, Open and the route, as they are after it."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from tb_planner.bags import Topics, is_bag, open_bag
-from tb_planner.maps import Map, read_map
+from tb_planner.bags import Topics, is_bag, not_a_bag, open_bag
+from tb_planner.maps import MAP_SUFFIXES, Map, read_map
+from tb_planner.recording.record import check_is_no_record
 from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.tuning.bag_problems import again_and_again, bag_problems, places_of
 from tb_planner.tuning.ground import Ground, Problem, draw_problems
@@ -36,8 +37,11 @@ class ProblemSets(NamedTuple):
 
 def read_problems(wanted: Wanted, parameters: PlannerParameters, limit: TimeLimit = NO_LIMIT) -> ProblemSets:
     """Of a map or of a bag; raises ValueError with what is wrong."""
+    check_is_no_record(wanted.path)
     if is_bag(wanted.path):
         return _of_bag(wanted, parameters, limit)
+    if wanted.path.suffix.lower() not in MAP_SUFFIXES:
+        raise ValueError(f'{wanted.path}: a map ends in .map or .yaml; {not_a_bag(wanted.path)}')
     ground = ground_of(read_map(wanted.path), parameters)
     count = 2 * wanted.problems
     problems = draw_problems(ground, count, wanted.seed, limit)
