@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import threading
 import zlib
 from pathlib import Path
@@ -46,7 +47,7 @@ from tb_planner.recording.format import (
     pack,
 )
 from tb_planner.recording.frame import Frame
-from tb_planner.recording.writer import NotRecorded, RecordWriter, empty_record
+from tb_planner.recording.writer import NotRecorded, RecordWriter, empty_record, keep_older
 from tb_planner.restart import Reason
 
 IDLE = Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0)
@@ -649,6 +650,44 @@ def test_only_a_record_is_emptied(tmp_path):
         assert path.read_bytes() == b''
     empty_record(tmp_path / 'new.tbrun')
     assert (tmp_path / 'new.tbrun').read_bytes() == b''
+
+
+def test_the_record_of_the_run_before_is_kept_and_only_that(tmp_path):
+    """A node that crashed and is started again would write over just what somebody wants to see."""
+    path, older = tmp_path / 'run.tbrun', tmp_path / 'run.1.tbrun'
+    keep_older(path)
+    assert not older.exists()
+    runs = []
+    for _ in range(3):
+        shutil.move(written(tmp_path), path)
+        runs.append(path.read_bytes())
+        keep_older(path)
+        assert older.read_bytes() == runs[-1]
+        assert not path.exists()
+    for data in (b'', MAGIC, MAGIC + pack({'kind': 'head'})):  # in these there is nothing to see
+        path.write_bytes(data)
+        keep_older(path)
+        assert older.read_bytes() == runs[-1]
+
+
+def test_nothing_else_is_moved_out_of_the_way_or_written_over(tmp_path):
+    path, older, link = tmp_path / 'run.tbrun', tmp_path / 'run.1.tbrun', tmp_path / 'link.tbrun'
+    path.write_text('Minutes of a meeting')
+    keep_older(path)
+    assert path.read_text() == 'Minutes of a meeting'
+    shutil.move(written(tmp_path), path)
+    older.write_text('Minutes of a meeting')
+    with pytest.raises(FileExistsError, match='no record of a run'):
+        keep_older(path)
+    assert older.read_text() == 'Minutes of a meeting'
+    older.unlink()
+    link.symlink_to(path)
+    keep_older(link)
+    assert read_record(older).ticks
+    Recorder(link, About('another')).close()
+    assert read_record(path).head['title'] == 'another'
+    for device in ('/dev/null', tmp_path):
+        keep_older(Path(device))
 
 
 def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):

@@ -22,6 +22,8 @@ CHUNK_S = 0.25
 """Between two chunks: who looks on sees things so late, and a crash costs so much."""
 STOP_S = 10.0
 
+_NO_RECORD = 'it is there already, and is no record of a run'
+
 
 def may_begin(path: Path) -> bool:
     """Whether nothing else than a record, or the beginning of one, would be written over there."""
@@ -33,7 +35,7 @@ def may_begin(path: Path) -> bool:
 
 def _begun(path: Path) -> BinaryIO:
     if path.is_file() and not may_begin(path):
-        raise FileExistsError(errno.EEXIST, 'it is there already, and is no record of a run', str(path))
+        raise FileExistsError(errno.EEXIST, _NO_RECORD, str(path))
     return path.open('wb')
 
 
@@ -41,6 +43,26 @@ def empty_record(path: Path) -> None:
     """So that no older run is shown in place of the one that is about to begin. Raises FileExistsError where something
     else is than a record."""
     _begun(path).close()
+
+
+def keep_older(path: Path) -> None:
+    """A record in which there is something to see gives way to the next one: run.tbrun becomes run.1.tbrun, in place of
+    one of before. Raises OSError, also where run.1.tbrun is something else."""
+    there = path.resolve()
+    if not there.is_file() or not _has_ticks(there):
+        return
+    older = there.with_name(f'{there.stem}.1{there.suffix}')
+    if not may_begin(older):
+        raise FileExistsError(errno.EEXIST, _NO_RECORD, str(older))
+    there.replace(older)
+
+
+def _has_ticks(path: Path) -> bool:
+    """Or so it seems: there is more than a head."""
+    with path.open('rb') as file:
+        begins = file.read(len(MAGIC) + 4)
+    head = int.from_bytes(begins[len(MAGIC) :], 'little')
+    return begins.startswith(MAGIC) and path.stat().st_size > len(MAGIC) + 4 + head
 
 
 class NotRecorded(RuntimeError):

@@ -239,7 +239,8 @@ def write_replay(record: Path, replay: Path, title: str, said: str) -> str:
         write_page(replay, record.read_bytes(), title)
     except (BadRecord, OSError) as error:
         with suppress(OSError):
-            replay.unlink()
+            if may_become_page(replay):
+                replay.unlink()
         return f'none, {(cut_short or [error])[0]}'
     return ', up to a point: '.join([str(replay), *cut_short])
 

@@ -167,7 +167,10 @@ class PlannerParameters:
 
     # the node
     record: str = parameter(
-        '', "file for a record of the run, begun anew with every activation; '' is none", read_only=True
+        '',
+        'file for a record of the run, run.tbrun say, begun anew with every activation; the one before becomes '
+        "run.1.tbrun; '' is none",
+        read_only=True,
     )
     subscribe_goal_pose: bool = parameter(True, 'whether goals come from the topic goal_pose', read_only=True)
     autostart_node: bool = parameter(False, 'whether the node configures and activates itself', read_only=True)

@@ -19,6 +19,7 @@ from rclpy.qos import QoSProfile
 
 from tb_planner.navigator import NavigationStatus, Pose2, Tick
 from tb_planner.recording import About, Recorder
+from tb_planner.recording.writer import keep_older
 from tb_planner.ros.bond import make_bond
 from tb_planner.ros.controller import Controller
 from tb_planner.ros.conversions import BadMessage, pose_from_message
@@ -104,8 +105,10 @@ class Session:
         chosen = self._parameters
         weight = f', weight {chosen.weight:g}' if chosen.algorithm == 'tb_wa_star' else ''
         about = About(algorithm=chosen.algorithm + weight, period_s=chosen.period_s, budget_s=chosen.period_s)
+        path = Path(chosen.record).expanduser()
         try:
-            self._ticker.recorder = Recorder(Path(chosen.record).expanduser(), about)
+            keep_older(path)
+            self._ticker.recorder = Recorder(path, about)
         except OSError as error:
             self._problems.error('record', f'the run is not recorded: {error}')
         else:

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from processes import wait_for
 from scenes import World, place_of
 from surroundings import RESOLUTION_M
 
@@ -15,6 +16,7 @@ from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
 from tb_planner.recording.format import MAGIC, OBSTACLE
 from tb_planner.ros.demo import main, write_replay
+from tb_planner.view.page import SIGNATURE
 
 ROOM = World("""
     ############
@@ -87,11 +89,16 @@ def test_a_crash_leaves_what_was_recorded(make_scene, tmp_path):
     record = read_record(path)
     assert record.ticks > 20
     assert 'NAVIGATING' in [event['status'] for event in record.events if 'status' in event]
+    older = tmp_path / 'run.1.tbrun'
+    scene.start_planner(record=str(path))
+    assert wait_for(lambda: older.exists() and path.exists() and path.stat().st_size > len(MAGIC))
+    assert read_record(older).ticks == record.ticks
+    assert read_record(path).head['run'] != record.head['run']
 
 
 def test_a_demo_whose_record_cannot_be_kept_is_driven_and_shown_all_the_same(nodes, tmp_path):
     (tmp_path / 'run.tbrun').mkdir()
-    (tmp_path / 'run.html').write_text('an older run')
+    (tmp_path / 'run.html').write_bytes(SIGNATURE + b'an older run')
     options = ['--world', 'static', '--goal', '5', '0', '--png', str(tmp_path / 'run.png')]
     demo = nodes.start_module('tb_planner.ros.demo', options)
     assert demo.wait(120), demo.said
@@ -104,13 +111,16 @@ def test_a_demo_whose_record_cannot_be_kept_is_driven_and_shown_all_the_same(nod
 @pytest.mark.parametrize('recorded', [b'', MAGIC, None], ids=['nothing', 'a beginning', 'no file'])
 def test_where_nothing_was_recorded_no_older_run_is_shown(tmp_path, recorded):
     record, replay = tmp_path / 'run.tbrun', tmp_path / 'run.html'
-    replay.write_text('an older run')
+    replay.write_bytes(SIGNATURE + b'an older run')
     if recorded is not None:
         record.write_bytes(recorded)
     said = '[ERROR] [tb_planner]: the run is not recorded: [Errno 28] No space left on device\n'
     assert write_replay(record, replay, 'A run', said).startswith('none, the run is not recorded: [Errno 28] No space')
     assert not replay.exists()
     assert 'run.tbrun' in write_replay(record, replay, 'A run', '')
+    replay.write_text('Minutes of a meeting')
+    write_replay(record, replay, 'A run', '')
+    assert replay.read_text() == 'Minutes of a meeting'
 
 
 def test_a_picture_does_not_take_the_name_of_the_record_or_the_replay(capsys, tmp_path):
