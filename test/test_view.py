@@ -349,6 +349,39 @@ def test_scrubbing_to_and_fro_shows_the_same_as_going_straight(shown):
         assert np.array_equal(cells_of(page, 'search'), search), tick
 
 
+KEEP_SEARCHES = KEEP_ALL.replace('frames.keep(frames.maps', 'false && frames.keep(frames.maps')
+SEEK_IN_SLICES = """
+    (() => {{
+        const {{ replay }} = tbPlanner;
+        tbPlanner.target = {0};
+        const change = replay.change;
+        let calls = 0, most = 0, changes = 0;
+        replay.change = function (tick) {{ changes++; change.call(this, tick); }};
+        for (let isThere = false; !isThere; calls++) {{
+            changes = 0;
+            isThere = replay.seek({0}, -1);
+            most = Math.max(most, changes);
+        }}
+        replay.change = change;
+        return [calls, most];
+    }})()
+"""
+
+
+def test_a_far_seek_goes_on_from_slice_to_slice_also_while_it_restores_the_map(shown):
+    """With key frames of searches alone, so that all changes of the map have to be made up for."""
+    page, record = shown
+    replay = Replay(record)
+    while replay.tick < record.ticks - 2:
+        replay.step()
+    page.run(KEEP_SEARCHES)
+    go_to(page, record.ticks - 1)
+    calls, most = page.run(SEEK_IN_SLICES.format(replay.tick))
+    assert calls > 10
+    assert most <= 2  # of a map that begins, and of a tick
+    assert_same(page, replay)
+
+
 def test_pixels_are_what_the_record_holds(shown):
     """Where a cell has many pixels, the one in its middle; cells under marks, chips and buttons are left out."""
     page, record = shown

@@ -39,6 +39,7 @@ class Replay {
     this.frames = frames;
     this.keepsFrames = keepsFrames;
     this.tick = -1;
+    this.mapTick = -1; // less while the map is being restored
     this.map = null;
     this.width = this.height = 0;
     this.cells = new Uint8Array(0);
@@ -52,11 +53,16 @@ class Replay {
   seek(tick, sliceMs = Infinity) {
     if (tick < this.tick || this.record.work.values[tick] - this.workDone() > WORK_BETWEEN_FRAMES) this.jump(tick);
     const end = performance.now() + sliceMs;
-    while (this.tick < tick) {
-      this.step();
+    while (!this.isAt(tick)) {
+      if (this.mapTick < this.tick) this.change(++this.mapTick);
+      else this.step();
       if (performance.now() > end) break;
     }
-    return this.tick === tick;
+    return this.isAt(tick);
+  }
+
+  isAt(tick) {
+    return this.tick === tick && this.mapTick >= tick;
   }
 
   workDone() {
@@ -75,23 +81,22 @@ class Replay {
     else this.clearSearch();
   }
 
-  // The map as it is after tick `from`.
+  // The map as it was not long before tick `from`; seek() makes up for its changes since.
   restoreMap(from) {
     const { record, frames } = this;
     const index = from < 0 ? -1 : record.mapIndex.values[from];
-    this.tick = from;
+    this.tick = this.mapTick = from;
     if (index < 0) return; // there is no map yet
     const whole = record.maps[index];
     const kept = Record.at(frames.maps, from);
     this.begin(whole);
-    let at = whole.tick;
     if (kept && kept.tick >= whole.tick) {
       this.cells.set(kept.data);
-      at = kept.tick;
+      this.mapTick = kept.tick;
     } else {
-      this.change(at);
+      this.change(whole.tick);
+      this.mapTick = whole.tick;
     }
-    while (at < from) this.change(++at);
   }
 
   restoreSearch(frame) {
@@ -136,6 +141,7 @@ class Replay {
     const { record } = this;
     const tick = this.tick + 1;
     const map = record.map(tick);
+    this.mapTick = tick;
     if (!map) {
       this.tick = tick;
       return;
