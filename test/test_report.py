@@ -297,8 +297,8 @@ def static_claimed(row):
         non_optimal = 10 * (i + 1)
         back = 9 * 0.5**i if i < 6 else 0.01
     else:
-        non_optimal = 50 * (7 - i) if i < 6 else 25 if k <= 4 else 200
-        back = non_optimal * (0.9 - 0.1 * i if i < 6 else 0.1)
+        non_optimal = 50 * (7 - i) if i < 6 else 25 if k <= 4 else 400
+        back = non_optimal * (0.9 - 0.1 * i if i < 6 else 0.05)
     return {
         **{'cost': cost, 'moves': cost, 'expansions': expansions, 'non_optimal_moves': non_optimal},
         **{'search_time_s': time * (1 + (1 if i == 0 else 0.1) / k), 'back_moves': back},
@@ -443,6 +443,39 @@ def test_a_choice_that_was_not_tried_where_the_claim_fails_decides_nothing(missi
     found = judge(claim, results_of(tmp_path, rows, many), report.VARIATIONS[claim.experiment, claim.part])
     assert found.finding.verdict is Verdict.FAILS
     assert [variation.condition for variation, _ in found.switched] == ['lazy is as printed']
+
+
+def test_the_table_of_choices_tells_how_many_problems_each_column_has(tmp_path):
+    ours = next(one for one in FROM_PAPERS if one.name == 'ours')
+    faster = [
+        {**row, 'search_time_s': 0.5 if row['series'].endswith('as_printed') else 1.0, 'problem': problem}
+        for row in made_up(ours, quick=True)
+        if row['part'] == 'lazy as printed'
+        for problem in range(7)
+    ]
+    results = results_of(tmp_path, made_up(PAPER_2014_DYNAMIC, quick=True), faster)
+    found = [
+        judge(claim, results, report.VARIATIONS.get((claim.experiment, claim.part), ())) for claim in report.CLAIMS
+    ]
+    table = tables.choices(found, results)
+    assert table.header == ('claim', 'as ours', 'lazy is as printed')
+    assert table.lines == (('2014 lazy faster than eager', 'does not hold', 'holds'),)
+    assert 'lazy is as printed (ours, lazy as printed) 7 on random' in table.note
+    tried = [one for one in found if one.claim.part == 'Figure 6']
+    assert f'with {len(found) - len(tried)} of {len(found)} claims none was' in table.note
+
+
+@pytest.mark.parametrize(('wrong', 'verdict'), [(1, Verdict.ONLY_IF), (5, Verdict.FAILS)])
+def test_an_order_is_judged_pair_by_pair(wrong, verdict, tmp_path):
+    """At so many of five lengths the algorithms stand in the opposite order."""
+
+    def figures(row):
+        printed = as_printed(row)
+        turned = EXPANSIONS.index(row['x']) < wrong
+        return {**printed, 'intervals': 10_000 - printed['intervals'] if turned else printed['intervals']}
+
+    results = results_of(tmp_path, made_up(PAPER_2012, figures))
+    assert verdicts(results)['2012 T1 order'] is verdict
 
 
 def test_a_verdict_that_hangs_on_one_map_is_told(tmp_path):

@@ -91,16 +91,26 @@ class Judged:
     elsewhere: tuple[tuple[Variation, Finding], ...] = ()
     problems: str = ''  # how many there were
     turning: str = ''  # how often the verdict is another if one map is left out
+    alone: Verdict = Verdict.LEFT_OUT  # in its own experiment, whatever our choices decide
 
     @property
-    def switched(self) -> tuple[tuple[Variation, Finding], ...]:
-        """Variations with another verdict than the same runs with no choice switched, or than this one's."""
-        base = next((finding for variation, finding in self.elsewhere if variation.base), self.finding)
+    def tried(self) -> tuple[tuple[Variation, Finding], ...]:
+        """Variations in which it could be judged."""
         return tuple(
             (variation, finding)
             for variation, finding in self.elsewhere
-            if not variation.base and finding.verdict not in (Verdict.NOT_RUN, base.verdict)
+            if not variation.base and finding.verdict is not Verdict.NOT_RUN
         )
+
+    @property
+    def as_ours(self) -> Verdict:
+        """With no choice switched: in the runs beside those in which one is, or in its own experiment."""
+        return next((finding.verdict for variation, finding in self.elsewhere if variation.base), self.alone)
+
+    @property
+    def switched(self) -> tuple[tuple[Variation, Finding], ...]:
+        """Variations with another verdict than with no choice switched."""
+        return tuple((variation, finding) for variation, finding in self.tried if finding.verdict is not self.as_ours)
 
 
 def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) -> Judged:
@@ -118,14 +128,17 @@ def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) 
         and (variation.base or _looks_at_all_that_fails(claim, found, variation, found_there, results))
     )
     finding = _decided_by_choice(found, deciding)
-    return Judged(claim, finding, elsewhere, problems, _turning(claim, results, found.verdict))
+    return Judged(claim, finding, elsewhere, problems, _turning(claim, results, found.verdict), found.verdict)
 
 
 def counted(problems: dict[str, tuple[int, int]]) -> str:
-    """5,000 problems on BG, 300 to 400 on ROOMS"""
+    """problems: 5,000 on BG, 300 to 400 on ROOMS"""
     few = any(least < FEW for least, _ in problems.values())
-    texts = [f'{between(counts, lambda count: f"{count:,.0f}")} on {name}' for name, counts in problems.items()]
-    return ('few problems: ' if few else 'problems: ') + ', '.join(texts) if texts else ''
+    return f'{"few " * few}problems: {by_set(problems)}' if problems else ''
+
+
+def by_set(problems: dict[str, tuple[int, int]]) -> str:
+    return ', '.join(f'{between(counts, lambda count: f"{count:,.0f}")} on {name}' for name, counts in problems.items())
 
 
 def _least(results: Results, experiment: str, part: str) -> int:

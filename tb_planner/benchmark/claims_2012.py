@@ -12,7 +12,6 @@ from tb_planner.benchmark.claims import (
     Claim,
     Finding,
     Variation,
-    Verdict,
     between,
     falls,
     judged,
@@ -126,24 +125,13 @@ def same_order(table: str) -> Judge:
     """Every two algorithms, at each length: who needs fewer intervals in the paper's table does so here."""
 
     def judge(curves: Curves) -> Finding:
-        agree, pairs, wrong = 0, 0, []
-        for x in lengths(curves):
-            if (index := index_of(x)) is None:
-                continue
-            for a, b in itertools.combinations(TABLES[table], 2):
+        cases = []
+        for (a, b), x in itertools.product(itertools.combinations(TABLES[table], 2), lengths(curves)):
+            if (index := index_of(x)) is not None:
                 printed = TABLES[table][a].intervals[index] < TABLES[table][b].intervals[index]
                 here = curves.mean('intervals', a, x) < curves.mean('intervals', b, x)
-                pairs += 1
-                agree += printed == here
-                if printed != here:
-                    wrong.append(f'{a} and {b}')
-        if not pairs:
-            raise NotRun(f'{curves.name} has none of the lengths of the paper')
-        told = f'{agree} of {pairs} orderings agree'
-        if not wrong:
-            return Finding(Verdict.HOLDS, told)
-        others = '; '.join(f'{pair} ({wrong.count(pair)})' for pair in dict.fromkeys(wrong))
-        return Finding(Verdict.FAILS, f'{told}; not those of {others}')
+                cases.append(at(x, printed == here, f'{a} and {b}'))
+        return judged(cases, 'pairs of algorithms at each length')
 
     return judge
 

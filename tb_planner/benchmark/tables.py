@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tb_planner.benchmark import published
 from tb_planner.benchmark.cells import Cell, Curves, NotRun, Results
-from tb_planner.benchmark.claims import Judged, number, percent, whole
+from tb_planner.benchmark.claims import Judged, by_set, number, percent, whole
 from tb_planner.benchmark.claims_2012 import index_of, lengths
 from tb_planner.benchmark.curves_2014 import SETS, TBA, back_share, everybody, look_aheads, number_of, sets_of, weighted
 
@@ -291,20 +291,34 @@ def replanning(results: Results) -> list[Table]:
     return tables
 
 
-def choices(judged: Sequence[Judged]) -> Table:
-    """Claims whose verdict changes with one of our choices, on the same problems."""
+def choices(judged: Sequence[Judged], results: Results) -> Table:
+    """Claims whose verdict changes with one of our choices, beside runs with none switched."""
     switching = [one for one in judged if one.switched]
-    conditions = list(
-        dict.fromkeys(variation.condition for one in switching for variation, _ in one.elsewhere if not variation.base)
-    )
+    conditions = list(dict.fromkeys(variation.condition for one in switching for variation, _ in one.tried))
     lines = []
     for one in switching:
-        found = {variation.condition: finding.verdict.value for variation, finding in one.elsewhere}
-        base = next((finding.verdict for variation, finding in one.elsewhere if variation.base), one.finding.verdict)
-        lines.append((one.claim.id, base.value, *(found.get(condition, '') for condition in conditions)))
-    header = ('claim', 'as ours', *conditions)
-    note = 'On the maps and problems of the experiment "ours", which are fewer. Claims not listed have one verdict.'
-    return Table('Verdicts with our choices switched one by one', header, tuple(lines), note)
+        found = {variation.condition: finding.verdict.value for variation, finding in one.tried}
+        lines.append((one.claim.id, one.as_ours.value, *(found.get(condition, '') for condition in conditions)))
+    problems = {
+        f'{name} ({experiment}, {part})': by_set(results.problems(experiment, part))
+        for one in switching
+        for name, experiment, part in _judged_in(one)
+    }
+    told = '; '.join(f'{name} {counts}' for name, counts in problems.items() if counts)
+    untried = sum(not one.tried for one in judged)
+    note = (
+        f'Problems: {told}. Where columns differ in these, so may verdicts for that alone. A claim is listed if its '
+        f'verdict is another with a choice that was tried; with {untried} of {len(judged)} claims none was.'
+    )
+    return Table('Verdicts with our choices switched one by one', ('claim', 'as ours', *conditions), tuple(lines), note)
+
+
+def _judged_in(one: Judged) -> Iterator[tuple[str, str, str]]:
+    """Column of that table, and the experiment and part in which the claim was judged for it."""
+    if not any(variation.base for variation, _ in one.elsewhere):
+        yield 'as ours', one.claim.experiment, one.claim.part
+    for variation, _ in one.elsewhere:
+        yield variation.condition, variation.experiment, variation.part
 
 
 # ---------------------------------------------------------------------- what was run
