@@ -478,6 +478,17 @@ def test_an_order_is_judged_pair_by_pair(wrong, verdict, tmp_path):
     assert verdicts(results)['2012 T1 order'] is verdict
 
 
+@pytest.mark.parametrize(
+    ('commit', 'told'),
+    [('abc', '.'), ('d4f26069717a+', ', but by the clock in some rows or all of 2009, Figure 3.')],
+)
+def test_times_by_the_clock_are_told_while_such_rows_are_in_use(commit, told, tmp_path):
+    results = results_of(tmp_path, with_cost(200, 'Figure 3'), made_up(PAPER_2012, as_printed))
+    for cell in results.of_part('2009', 'Figure 3'):
+        cell.key['commit'] = commit
+    assert report.how_time_was_taken(results) == f'Search time is that of the processor{told}'
+
+
 def test_a_verdict_that_hangs_on_one_map_is_told(tmp_path):
     rows = [row for row in made_up(PAPER_2014, quick=True) if row['set'] == 'BG']
     one = rows[0]['map']

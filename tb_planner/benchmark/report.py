@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tb_planner.benchmark import claims_2009, claims_2012, claims_2014_changing, claims_2014_static, tables
-from tb_planner.benchmark.cells import NotRun, Results, read_results, write_cells
+from tb_planner.benchmark.cells import NotRun, Results, part_of, read_results, write_cells
 from tb_planner.benchmark.claims import Claim, Judged, Variation, Verdict, judge
 from tb_planner.benchmark.drawing import check_matplotlib, whole_svg
 from tb_planner.benchmark.engine import Experiment
@@ -50,10 +50,11 @@ RULES = (
     'algorithms). "Does not hold": in fewer. Claims about "most" cases need more than half of them.',
     'Fewer than 100 problems of a set are called few: small differences may turn with more of them.',
     'A mean is taken over all problems of a set. A change of less than 1 % counts as none.',
-    'Search time is processor time; rows of commits before bf03782 tell it by the clock.',
     'Runs that did not arrive are left out of means and told below; on changing maps a problem counts if all agents '
     'that are compared arrived.',
 )
+BY_CLOCK = {'d4f26069717a', 'f2ad886e0e67'}
+"""Commits whose rows tell search time by the clock; all later ones tell that of the processor."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Report:
     shortfalls: tuple[str, ...]
     maps_at_hand: tuple[str, ...]
     provenance: tuple[str, ...]
+    rules: tuple[str, ...]
     decisions: tuple[tuple[str, str], ...]
     """Experiment, and what its docstring says of its conditions."""
 
@@ -130,6 +132,7 @@ def make_report(results: Results, experiments: Iterable[Experiment], date: str, 
         shortfalls=tuple(tables.shortfalls(results)),
         maps_at_hand=tuple(tables.maps_at_hand(results)),
         provenance=tuple(provenance_of(results)),
+        rules=(*RULES, how_time_was_taken(results)),
         decisions=tuple((one.name, inspect.getdoc(one.parts) or '') for one in experiments),
     )
 
@@ -162,6 +165,14 @@ def provenance_of(results: Results) -> list[str]:
     if dates := sorted(one['date'] for one in results.sessions):
         lines.append(f'Run from {dates[0]} on; the last session began {dates[-1]}')
     return lines
+
+
+def how_time_was_taken(results: Results) -> str:
+    parts = dict.fromkeys(
+        ', '.join(part_of(cell)) for cell in results.cells if cell.key['commit'].rstrip('+') in BY_CLOCK
+    )
+    by_clock = f', but by the clock in some rows or all of {"; ".join(parts)}' if parts else ''
+    return f'Search time is that of the processor{by_clock}.'
 
 
 # ---------------------------------------------------------------------- the command

@@ -8,7 +8,7 @@ from html import escape
 from tb_planner.benchmark.claims import AGAIN, Judged, Verdict
 from tb_planner.benchmark.drawing import INK, panel_svg, style_of
 from tb_planner.benchmark.plots import Plot
-from tb_planner.benchmark.report import LEFT_OUT, RULES, Report, Section
+from tb_planner.benchmark.report import LEFT_OUT, Report, Section
 from tb_planner.benchmark.tables import Table
 
 SIGNS = {Verdict.HOLDS: '✔', Verdict.ONLY_IF: '◐', Verdict.FAILS: '✘', Verdict.NOT_RUN: '–', Verdict.LEFT_OUT: '–'}
@@ -256,7 +256,7 @@ def what_was_run(report: Report) -> str:
 
 def left_out(report: Report) -> str:
     items = ''.join(f'<li>{escape(line)}</li>' for line in LEFT_OUT)
-    rules = ''.join(f'<li>{escape(line)}</li>' for line in RULES)
+    rules = ''.join(f'<li>{escape(line)}</li>' for line in report.rules)
     decisions = ''.join(
         f'<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>'
         for name, text in report.decisions

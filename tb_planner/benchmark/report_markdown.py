@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tb_planner.benchmark.claims import Judged, Verdict
-from tb_planner.benchmark.report import LEFT_OUT, RULES, Report, Section
+from tb_planner.benchmark.report import LEFT_OUT, Report, Section
 from tb_planner.benchmark.report_html import SIGNS, caution, opening, sentence
 from tb_planner.benchmark.tables import Table
 
@@ -30,7 +30,7 @@ def as_markdown(report: Report) -> str:
         '## What is left out',
         listed(LEFT_OUT),
         '## How verdicts are reached',
-        listed(RULES),
+        listed(report.rules),
     ]
     return '\n\n'.join(parts) + '\n'
 
