@@ -10,6 +10,7 @@ import csv
 import functools
 import gzip
 import io
+import itertools
 import json
 import math
 from collections import defaultdict
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,9 @@ OPTIONAL = ('aside_when_found', 'first_path_intervals', 'first_path_at_once')
 MEASURES = (*FIGURES, 'suboptimality', 'expansions_a_move', 'beyond_bound', *OPTIONAL)
 """What a cell has sums of. suboptimality: cost / optimal cost; beyond_bound: 1 for a run of TB-WA* that has cost more
 than Theorem 2 of the 2014 paper allows."""
+PAIRED = ('2012', '2012-time')
+"""Experiments whose algorithms are compared problem by problem: these differ much more than the algorithms do."""
+PAIRED_MEASURES = ('intervals', 'moves')
 AT = {name: index for index, name in enumerate(MEASURES)}
 SETTING = ('rate', 'corner_cutting', 'series', 'algorithm', 'options', 'unit', 'x')
 """The columns in which cells of one setting are alike, on whatever map."""
@@ -50,15 +54,38 @@ class NotRun(Exception):
     """There are no rows for what was asked; the message says of what."""
 
 
+Tally = NDArray[np.float64]
+"""Of differences: how many, above 0, below 0, their sum, the sum of their squares."""
+
+
+class Difference(NamedTuple):
+    """Of two algorithms with the same problems: how much more the first takes on the mean, the standard error of that,
+    and in how many problems it takes more, and less."""
+
+    mean: float
+    standard_error: float
+    more: int
+    less: int
+    problems: int
+
+    def is_clear(self, margin: float = 0.0) -> bool:
+        """The mean is farther than two standard errors from the margin, or from the one on the other side of 0."""
+        return abs(abs(self.mean) - margin) >= 2 * self.standard_error
+
+
 @dataclass
 class Cell:
-    """Sums over the runs that count: those that arrived and, on changing maps, whose rivals did, too."""
+    """Sums over the runs that count: those that arrived and, on changing maps, whose rivals did, too.
+
+    against: measure and another algorithm -> by how much it takes more than this one with the same problems and x.
+    """
 
     key: dict[str, str]
     problems: int = 0
     arrived: int = 0
     counted: int = 0
     sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(MEASURES)))  # in the order of MEASURES
+    against: dict[tuple[str, str], Tally] = field(default_factory=dict)
 
     def sum_of(self, measure: str) -> float:
         return float(self.sums[AT[measure]])
@@ -68,6 +95,8 @@ class Cell:
         self.arrived += other.arrived
         self.counted += other.counted
         self.sums += other.sums
+        for pair, tally in other.against.items():
+            self.against[pair] = self.against.get(pair, 0.0) + tally
 
 
 Renaming = Callable[[str], str | None]
@@ -120,6 +149,17 @@ class Curves:
         if math.isnan(mean) and measure in OPTIONAL:
             raise NotRun(f'{self.name}: rows of {series} do not tell {measure}')
         return mean
+
+    def difference(self, measure: str, one: str, other: str, x: float) -> Difference | None:
+        """Problem by problem; None where the rows' sums do not tell it."""
+        for first, second, sign in ((one, other, -1), (other, one, 1)):
+            tally = self.cell(first, x).against.get((measure, second))
+            if tally is not None and tally[0] == self.cell(one, x).counted == self.cell(other, x).counted > 1:
+                n, above, below, total, squares = map(float, tally)
+                variance = max(0.0, squares - total * total / n) / (n - 1)
+                more, less = (above, below) if sign > 0 else (below, above)
+                return Difference(sign * total / n, math.sqrt(variance / n), int(more), int(less), int(n))
+        return None
 
     def over_x(self, measure: str, series: str, set_name: str | None = None, rate: float = 0.0) -> list[float]:
         return [self.mean(measure, series, x, set_name, rate) for x in self.xs(series, set_name)]
@@ -242,6 +282,7 @@ def cells_of(path: Path) -> list[Cell]:
     walled_in = _problems_that_somebody_gave_up(rows, at)
     rival_of = itemgetter(*(at[name] for name in RIVALS))
     cells: dict[tuple[str, ...], Cell] = {}
+    rivals: dict[Any, list[tuple[Cell, tuple[float, ...]]]] = defaultdict(list)
     for row in rows:
         key = key_of(row)
         cell = cells.get(key)
@@ -254,8 +295,17 @@ def cells_of(path: Path) -> list[Cell]:
         if row[world] == 'changing' and rival_of(row) in walled_in:
             continue
         cell.counted += 1
+        if key[0] in PAIRED:
+            figures = tuple(float(row[at[name]]) for name in PAIRED_MEASURES)
+            rivals[rival_of(row), row[at['x']]].append((cell, figures))
         rare = (None if index is None else row[index] for index in optional)
         _add(cell, [float(text or 'nan') for text in numbers_of(row)], [float(text or 'nan') for text in rare])
+    for group in rivals.values():
+        group.sort(key=lambda pair: pair[0].key['series'])
+        for (one, ours), (other, theirs) in itertools.combinations(group, 2):
+            for measure, a, b in zip(PAIRED_MEASURES, ours, theirs, strict=True):
+                tally = one.against.setdefault((measure, other.key['series']), np.zeros(5))
+                tally += (1, b > a, b < a, b - a, (b - a) ** 2)
     return list(cells.values())
 
 
@@ -297,7 +347,9 @@ def _read_cells(path: Path) -> Iterator[Cell]:
         for row in csv.DictReader(file):
             problems, arrived, counted = (int(row[name]) for name in ('problems', 'arrived', 'counted'))
             sums = np.array([float(row.get(name, 'nan')) for name in MEASURES])
-            yield Cell({name: row[name] for name in KEY}, problems, arrived, counted, sums)
+            told = json.loads(row.get('against') or '{}')
+            against = {tuple(pair.split(' ', 1)): np.array(tally) for pair, tally in told.items()}
+            yield Cell({name: row[name] for name in KEY}, problems, arrived, counted, sums, against)
 
 
 # ---------------------------------------------------------------------- writing
@@ -305,10 +357,12 @@ def write_cells(results: Results, folder: Path) -> None:
     """All cells, and what the sessions tell but for folders of the machine; the same bytes for the same cells."""
     text = io.StringIO(newline='')
     writer = csv.writer(text)
-    writer.writerow([*KEY, 'problems', 'arrived', 'counted', *MEASURES])
+    writer.writerow([*KEY, 'problems', 'arrived', 'counted', *MEASURES, 'against'])
     for cell in results.cells:
         sums = [f'{value:.10g}' for value in cell.sums]
-        writer.writerow([*cell.key.values(), cell.problems, cell.arrived, cell.counted, *sums])
+        against = {' '.join(pair): tally.tolist() for pair, tally in cell.against.items()}
+        told = json.dumps(against) if against else ''
+        writer.writerow([*cell.key.values(), cell.problems, cell.arrived, cell.counted, *sums, told])
     (folder / CELLS).write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
     lines = [json.dumps(without_folders(session)) for session in results.sessions]
     (folder / SESSIONS).write_text(''.join(f'{line}\n' for line in lines))

@@ -54,6 +54,24 @@ def index_of(x: float) -> int | None:
     return None
 
 
+def doubts(cases: Sequence[Case], clear: Sequence[bool | None], limit: str = '') -> str:
+    """How many cases are decided by less than two standard errors; nothing where it is not known."""
+    if None in clear:
+        return ''
+    close = [case for case, is_clear in zip(cases, clear, strict=True) if not is_clear]
+    told = f'; {len(close)} of {len(cases)} cases are within two standard errors{limit}'
+    failing = sum(not case.holds for case in cases)
+    return f'{told}, {sum(not case.holds for case in close)} of the {failing} that fail' if failing and close else told
+
+
+def is_clear(
+    curves: Curves, one: str, other: str, x: float, measure: str = 'intervals', margin: float = 0
+) -> bool | None:
+    """Whether the difference of two algorithms is far from the margin; None where rows do not tell."""
+    found = curves.difference(measure, one, other, x)
+    return None if found is None else found.is_clear(margin)
+
+
 # ---------------------------------------------------------------------- over the length of intervals
 def same_movements(names: Sequence[str]) -> Judge:
     def judge(curves: Curves) -> Finding:
@@ -81,9 +99,14 @@ def falling(measure: str, names: Sequence[str]) -> Judge:
 
 def similar_movements(names: Sequence[str]) -> Judge:
     def judge(curves: Curves) -> Finding:
-        means = [curves.mean('moves', series, x) for series in names for x in lengths(curves)[:1]]
-        figure = f'{", ".join(f"{series} {number(mean)}" for series, mean in zip(names, means))}'
-        return judged([Case((('', 'all'),), spread(means) <= SIMILAR)], figure)
+        x = lengths(curves)[0]
+        means = {series: curves.mean('moves', series, x) for series in names}
+        figure = ', '.join(f'{series} {number(mean)}' for series, mean in means.items())
+        case = Case((('', 'all'),), spread(list(means.values())) <= SIMILAR)
+        least, most = (limit(means, key=means.__getitem__) for limit in (min, max))
+        if is_clear(curves, most, least, x, 'moves', SIMILAR * means[least]) is False:
+            figure += f'; {most} and {least} are within two standard errors of that limit'
+        return judged([case], figure)
 
     return judge
 
@@ -93,12 +116,13 @@ def fewer_intervals(ours: Sequence[str], others: Sequence[str]) -> Judge:
     """Each of ours needs fewer than each of the others, at each length."""
 
     def judge(curves: Curves) -> Finding:
-        cases, told = [], []
+        cases, clear, told = [], [], []
         for our, other in itertools.product(ours, others):
             pairs = list(zip(curves.over_x('intervals', our), curves.over_x('intervals', other), strict=True))
             cases += [at(x, mine < theirs, f'{our} and {other}') for x, (mine, theirs) in zip(lengths(curves), pairs)]
+            clear += [is_clear(curves, our, other, x) for x in lengths(curves)]
             told.append(f'{our} over {other} {between([mine / theirs for mine, theirs in pairs])}')
-        return judged(cases, ', '.join(told))
+        return judged(cases, ', '.join(told) + doubts(cases, clear))
 
     return judge
 
@@ -116,7 +140,10 @@ def about_as_many(ours: str, other: str) -> Judge:
     def judge(curves: Curves) -> Finding:
         ratios = [curves.mean('intervals', ours, x) / curves.mean('intervals', other, x) for x in lengths(curves)]
         cases = [at(x, abs(ratio - 1) <= ABOUT) for x, ratio in zip(lengths(curves), ratios)]
-        return judged(cases, f'{ours} over {other}: {between(ratios)}')
+        margins = [ABOUT * curves.mean('intervals', other, x) for x in lengths(curves)]
+        clear = [is_clear(curves, ours, other, x, margin=margin) for x, margin in zip(lengths(curves), margins)]
+        told = f'{ours} over {other}: {between(ratios)}'
+        return judged(cases, told + doubts(cases, clear, ' of 10 %'))
 
     return judge
 
@@ -125,13 +152,14 @@ def same_order(table: str) -> Judge:
     """Every two algorithms, at each length: who needs fewer intervals in the paper's table does so here."""
 
     def judge(curves: Curves) -> Finding:
-        cases = []
+        cases, clear = [], []
         for (a, b), x in itertools.product(itertools.combinations(TABLES[table], 2), lengths(curves)):
             if (index := index_of(x)) is not None:
                 printed = TABLES[table][a].intervals[index] < TABLES[table][b].intervals[index]
                 here = curves.mean('intervals', a, x) < curves.mean('intervals', b, x)
                 cases.append(at(x, printed == here, f'{a} and {b}'))
-        return judged(cases, 'pairs of algorithms at each length')
+                clear.append(is_clear(curves, a, b, x))
+        return judged(cases, f'pairs of algorithms at each length{doubts(cases, clear)}')
 
     return judge
 
