@@ -208,6 +208,13 @@ class Results:
             of_set[tuple(cell.key[name] for name in SETTING)] += cell.counted
         return {name: (min(of_set.values()), max(of_set.values())) for name, of_set in counts.items()}
 
+    def maps(self, experiment: str, part: str) -> dict[str, int]:
+        """Set of maps -> how many of them."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for cell in self._of_part.get((experiment, part), ()):
+            found[cell.key['set']].add(cell.key['map'])
+        return {name: len(maps) for name, maps in found.items()}
+
 
 # ---------------------------------------------------------------------- reading
 def read_results(folders: Sequence[Path], names: Iterable[str], *, quick: bool = False) -> Results:

@@ -14,9 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tb_planner.benchmark.cells import Curves, NotRun, Renaming, Results, as_it_is
+from tb_planner.benchmark.published import EXTENTS
 
 FEW = 100
 """Fewer problems than these are few, and a verdict about small differences may change with more."""
+FEW_OF_THE_PAPERS = 0.1
+"""So are fewer than this part of the paper's."""
 DECIDING = 30
 """On fewer problems of a set, one of our choices cannot decide about a claim."""
 FLAT = 0.01
@@ -119,7 +122,7 @@ def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) 
         return Judged(claim, Finding(Verdict.LEFT_OUT, claim.test))
     found = _look(claim.judge, results, Variation('', claim.experiment, claim.part))
     elsewhere = tuple((variation, _look(claim.judge, results, variation)) for variation in variations)
-    problems = counted(results.problems(claim.experiment, claim.part))
+    problems = counted(results, claim.experiment, claim.part)
     own = 0 if any(variation.base for variation in variations) else _least(results, claim.experiment, claim.part)
     deciding = tuple(
         (variation, found_there)
@@ -131,10 +134,18 @@ def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) 
     return Judged(claim, finding, elsewhere, problems, _turning(claim, results, found.verdict), found.verdict)
 
 
-def counted(problems: dict[str, tuple[int, int]]) -> str:
+def counted(results: Results, experiment: str, part: str) -> str:
     """problems: 5,000 on BG, 300 to 400 on ROOMS"""
-    few = any(least < FEW for least, _ in problems.values())
+    problems, maps = results.problems(experiment, part), results.maps(experiment, part)
+    enough = {name: max(FEW, FEW_OF_THE_PAPERS * papers(experiment, part, name, maps[name])) for name in problems}
+    few = any(least < enough[name] for name, (least, _) in problems.items())
     return f'{"few " * few}problems: {by_set(problems)}' if problems else ''
+
+
+def papers(experiment: str, part: str, set_name: str, maps: int) -> int:
+    """How many problems the paper had on so many maps of the set."""
+    extent = EXTENTS.get((experiment, part, set_name))
+    return extent.problems * maps if extent else 0
 
 
 def by_set(problems: dict[str, tuple[int, int]]) -> str:

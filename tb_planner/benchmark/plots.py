@@ -52,7 +52,7 @@ K = 'look-ahead k'
 
 def told(caption: str, results: Results, experiment: str, part: str) -> str:
     """The caption, and of how many problems the plot is."""
-    problems = counted(results.problems(experiment, part))
+    problems = counted(results, experiment, part)
     return f'{caption} {problems[0].upper()}{problems[1:]}.'.strip()
 
 

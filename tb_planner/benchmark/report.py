@@ -48,7 +48,8 @@ RULES = (
     '"Holds": in every case (set of maps, look-ahead, rate). "Holds only if": in half of the cases or more, which are '
     'told, or if one of our choices is switched (on 30 problems or more, and wherever it fails without, with all '
     'algorithms). "Does not hold": in fewer. Claims about "most" cases need more than half of them.',
-    'Fewer than 100 problems of a set are called few: small differences may turn with more of them.',
+    'Fewer than 100 problems of a set, or than a tenth of the paper’s, are called few: small differences may turn with '
+    'more of them. Standard errors are those of differences problem by problem.',
     'A mean is taken over all problems of a set. A change of less than 1 % counts as none.',
     'Runs that did not arrive are left out of means and told below; on changing maps a problem counts if all agents '
     'that are compared arrived.',
