@@ -23,14 +23,14 @@ from tb_planner.benchmark import claims_2009, claims_2012, curves_2014, publishe
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.cells import CELLS, OPTIONAL, SESSIONS, NotRun, Results, cells_of, read_results, write_cells
 from tb_planner.benchmark.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
-from tb_planner.benchmark.engine import Options
+from tb_planner.benchmark.engine import Options, attempt
 from tb_planner.benchmark.paper_2009 import PAPER_2009
 from tb_planner.benchmark.paper_2012 import EXPANSIONS, INTERVALS_MS, PAPER_2012
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
 from tb_planner.benchmark.reasons import REASONS
 from tb_planner.benchmark.report_html import as_html, claim_of, opening
 from tb_planner.benchmark.report_markdown import as_markdown
-from tb_planner.benchmark.trials import carry_out_task, tasks_of
+from tb_planner.benchmark.trials import tasks_of
 
 pytest.importorskip('matplotlib')
 DATE = '2026-01-31'
@@ -40,7 +40,7 @@ DATE = '2026-01-31'
 def quick_rows(experiment, part=None):
     """One problem on each map of a quick set."""
     parts = [one for one in experiment.parts(Options(quick=True, problems=1)) if part in (None, one.name)]
-    return [row for task in tasks_of(experiment.name, tuple(parts), seed=0) for row in carry_out_task(task)]
+    return [row for task in tasks_of(experiment.name, tuple(parts), seed=0) for row in attempt(task).rows]
 
 
 def made_up(experiment, figures=None, *, quick=False):
@@ -178,6 +178,7 @@ def test_what_the_papers_claim_can_hold_all_together(tmp_path):
     found = verdicts(results_of(tmp_path, *rows))
     assert {name for name, verdict in found.items() if verdict is Verdict.LEFT_OUT} == LEFT_OUT
     del found['2012 T1 no fewer intervals than A*']
+    del found['2014 fewer undesired moves']  # it says itself that TBA* makes fewer with high look-aheads
     others = {name: verdict for name, verdict in found.items() if verdict is not Verdict.HOLDS}
     assert others.keys() == LEFT_OUT, others
 
@@ -217,8 +218,8 @@ def test_a_point_beyond_a_curve_is_no_case_of_what_is_read_off_it(ratio, counts,
             claims_2009.over_series('more', ['LRTA*'], lambda _: saved, 10, math.inf)
 
 
-@pytest.mark.parametrize(('lazy', 'verdict'), [(980, Verdict.HOLDS), (999, Verdict.FAILS)])
-def test_a_gain_of_less_than_one_per_cent_is_none(lazy, verdict, tmp_path):
+@pytest.mark.parametrize(('lazy', 'verdict'), [(880, Verdict.HOLDS), (920, Verdict.FAILS)])
+def test_a_gain_of_less_than_a_tenth_is_not_substantial(lazy, verdict, tmp_path):
     def figures(row):
         return dict.fromkeys(('search_time_s', 'expansions'), lazy if row['series'].endswith('lazy') else 1000)
 
@@ -285,7 +286,8 @@ def table_1_claimed(row):
 def enhancements_claimed(row):
     switching = 0.02 if row['x'] <= 100 else 0.005
     saved = {'basic': 0, 'shortcut': 0.001, 'path switch': switching, 'both': switching}
-    return {'cost': 200 * (1 - saved[row['series'].removeprefix('TBA*, ')]), 'aside_when_found': 0}
+    name = row['series'].removeprefix('TBA*, ')
+    return {'cost': 200 * (1 - saved[name]), 'back_moves': 10 * (1 - saved[name]), 'aside_when_found': 0}
 
 
 def static_claimed(row):

@@ -10,7 +10,6 @@ from tb_planner.benchmark.cells import Curves, NotRun
 from tb_planner.benchmark.claims import (
     BY_EXPANSIONS,
     FALLING,
-    FLAT,
     LITTLE,
     Case,
     Claim,
@@ -122,7 +121,7 @@ def fewer_restarts(curves: Curves) -> Finding:
 
 # ---------------------------------------------------------------------- lazy and eager, Figure 6
 def lazy_faster(measure: str) -> Callable[[Curves], Finding]:
-    """By more than FLAT: restarts that are saved next to the goal alone would else be a gain."""
+    """By more than LITTLE: substantially, the paper says."""
 
     def judge(curves: Curves) -> Finding:
         cases, ratios = [], []
@@ -130,7 +129,7 @@ def lazy_faster(measure: str) -> Callable[[Curves], Finding]:
         for rate, series in itertools.product(curves.rates, sorted(lazy)):
             values = [curves.mean(measure, f'{series}, {rule}', math.inf, rate=rate) for rule in ('lazy', 'eager')]
             ratios.append((rate, values[0] / values[1]))
-            cases.append(Case((('rate', f'{rate:g} %'), ('', series)), values[0] < (1 - FLAT) * values[1]))
+            cases.append(Case((('rate', f'{rate:g} %'), ('', series)), values[0] < (1 - LITTLE) * values[1]))
         less = sum(ratio < 1 for _, ratio in ratios)
         return judged(cases, f'lazy over eager: {by_rate(ratios)}; below 1 in {less} cases')
 
@@ -234,14 +233,14 @@ CLAIMS = (
         6,
         'lazy faster than eager',
         'Lazy restarting is substantially faster than eager restarting.',
-        'the mean search time is smaller by more than 1 %, for each rate and weight, with an unbounded look-ahead',
+        'the mean search time is smaller by more than 10 %, for each rate and weight, with an unbounded look-ahead',
         lazy_faster('search_time_s'),
     ),
     _figure(
         6,
         'lazy expands less than eager',
-        f'{BY_EXPANSIONS}: lazy restarting expands less than eager restarting.',
-        'the mean number of expansions is smaller by more than 1 %, for each rate and weight',
+        f'{BY_EXPANSIONS}: lazy restarting expands substantially less than eager restarting.',
+        'the mean number of expansions is smaller by more than 10 %, for each rate and weight',
         lazy_faster('expansions'),
     ),
 )

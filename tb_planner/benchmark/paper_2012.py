@@ -26,7 +26,8 @@ TABLES = (
 
 
 def by_expansions(options: Options) -> tuple[Part, ...]:
-    """Tables 1 to 3 with intervals of k expansions, which do not depend on the machine.
+    """Tables 1 to 3 with intervals of k expansions, which do not depend on the machine. k = 1130 was chosen by the
+    moves that the paper's A* waits at 0.3 ms on known terrain; the others are multiples of it, as theirs are of 0.3 ms.
 
     The paper's choices: six maps, 300 problems on each with start and goal drawn at random, corners may be cut, ties
     go to the larger g; the agent sees its eight neighbours; Repeated A* searches again when its path gets dearer. On

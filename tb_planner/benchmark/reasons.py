@@ -581,6 +581,7 @@ REASONS: dict[str, Callable[[Results], str]] = {
     '2014 TB-WA* mostly faster than GBFS': whole_paths_traced,
     '2014 TB-WA* mostly fewer expansions than GBFS': whole_paths_traced,
     '2014 WC3 like BG': greedy_on_wc3,
+    '2014 fewer undesired moves': detours_against_back_moves,
     '2014 non-optimal moves fall with w': detours_against_back_moves,
     '2014 w = 3 mostly fewer non-optimal moves': detours_against_back_moves,
     '2014 TBA* fewest non-optimal moves for high k': tba_has_not_found_its_path,
