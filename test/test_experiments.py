@@ -21,9 +21,10 @@ import pytest
 
 from tb_planner import Changing, Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
 from tb_planner.baselines import BASELINES
+from tb_planner.benchmark import engine
 from tb_planner.benchmark.__main__ import FROM_PAPERS
 from tb_planner.benchmark.cells import NotRun, Results, read_results
-from tb_planner.benchmark.engine import TIMES, Options
+from tb_planner.benchmark.engine import TIMES, Options, Outcome, attempt, check_versions, version
 from tb_planner.benchmark.floating_ties import floating_a_star
 from tb_planner.benchmark.map_sets import maps_of
 from tb_planner.benchmark.ours import OURS_REPLANNING
@@ -32,7 +33,7 @@ from tb_planner.benchmark.paper_2012 import PAPER_2012
 from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
 from tb_planner.benchmark.reasons import FLOATING, REASONS, TRACED
 from tb_planner.benchmark.terrain import Problem
-from tb_planner.benchmark.trials import KEY, Ground, Part, carry_out_task, new_agent, tasks_of
+from tb_planner.benchmark.trials import KEY, Ground, Part, Setting, new_agent, tasks_of
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +47,12 @@ def carry_out(name, out, *arguments, code=0):
     done = subprocess.run(command, capture_output=True, text=True, timeout=250)
     assert done.returncode == code, done.stdout + done.stderr
     return done
+
+
+def rows_of(task):
+    outcome = attempt(task)
+    assert not outcome.error
+    return outcome.rows
 
 
 def read(path):
@@ -177,7 +184,7 @@ def test_rows_tell_whether_the_agent_was_on_another_path_when_the_optimal_one_wa
     told = defaultdict(set)
     for task in itertools.islice(tasks_of('2009', PAPER_2009.parts(Options(quick=True))[2:], seed=0), 6):
         ground = Ground(task)
-        for row, setting in zip(carry_out_task(task), task.settings, strict=True):
+        for row, setting in zip(rows_of(task), task.settings, strict=True):
             planner = new_agent(setting, Grid(ground.true), ground.problem, seed=0)
             while not planner.goal_found:
                 before = planner.current_cell
@@ -441,7 +448,7 @@ def test_a_row_tells_what_move_to_goal_tells():
     """Trials share their grid and the distances to the goal; a run alone on its own grid is the same."""
     part = PAPER_2014.parts(Options(quick=True))[2]
     task = next(tasks_of('2014', (part,), seed=3))
-    rows = carry_out_task(task)
+    rows = rows_of(task)
     blocked = task.map.blocked(task.problem)
     for row, setting in zip(rows, task.settings, strict=True):
         grid = Grid(blocked)
@@ -459,7 +466,7 @@ def test_on_changing_maps_a_row_is_that_of_an_agent_with_a_map_of_its_own(experi
     """Trials have one map for the world and the agent, which is faster."""
     task = next(tasks_of(experiment.name, experiment.parts(Options(quick=True)), seed=3))
     ground = Ground(task)
-    for row, setting in zip(carry_out_task(task), task.settings, strict=True):
+    for row, setting in zip(rows_of(task), task.settings, strict=True):
         agent = new_agent(setting, Grid(ground.true), ground.problem, seed=0)
         run = move_to_goal(agent, Changing(Grid(ground.true), setting.rate, seed=ground.world_seed))
         assert (row['status'], row['cost']) == (run.status.name, pytest.approx(run.cost))
@@ -638,6 +645,43 @@ def test_a_session_tells_where_its_rows_come_from(tmp_path):
     for name in ('date', 'commit', 'cpu', 'python', 'numpy', 'problems'):
         assert f'"{name}"' in told
     assert told.count('\n') == 1
+
+
+def test_a_setting_that_fails_costs_no_row_of_another():
+    (part, *_) = PAPER_2014.parts(Options(quick=True))
+    bad = Setting('bad', 'no such algorithm', 1)
+    task = next(tasks_of('2014', (part,), seed=3))
+    settings = (task.settings[0], bad, task.settings[1])
+    outcome = attempt(task.only(settings))
+    assert [row['series'] for row in outcome.rows] == [settings[0].series, settings[2].series]
+    assert 'no such algorithm' in outcome.error
+
+
+def test_a_cluster_whose_workers_die_gives_the_rows_of_the_others(monkeypatch):
+    """A task that is the end of every worker it comes to is told as failed."""
+    distributed = pytest.importorskip('distributed')
+
+    def deadly(task):
+        if task.problem == 1:
+            os._exit(1)
+        return Outcome(task, [{'problem': task.problem}])
+
+    monkeypatch.setattr(engine, 'attempt', deadly)
+    (part, *_) = PAPER_2014.parts(Options(quick=True))
+    tasks = list(itertools.islice(tasks_of('2014', (part,), seed=0), 4))
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        outcomes = list(engine.on_cluster(tasks, cluster.scheduler_address))
+    assert {outcome.task for outcome in outcomes} == set(tasks)
+    (failed,) = (outcome for outcome in outcomes if outcome.error)
+    assert 'KilledWorker' in failed.error
+    assert (failed.task.problem, failed.rows) == (1, [])
+    assert sorted(row['problem'] for outcome in outcomes for row in outcome.rows) == [0, 2, 3]
+
+
+def test_workers_with_other_sources_are_refused():
+    check_versions({'here': version()})
+    with pytest.raises(SystemExit, match=r'there \(tb_planner 0.0.1, abc\)'):
+        check_versions({'here': version(), 'there': 'tb_planner 0.0.1, abc'})
 
 
 def test_a_cluster_gives_the_same_rows(tmp_path):

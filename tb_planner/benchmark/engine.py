@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from tb_planner.benchmark import rows as provenance_of
 from tb_planner.benchmark.experiment import Plan, Row, grouped, mean, progress_bar, table
-from tb_planner.benchmark.trials import KEY, Part, Task, carry_out_task, tasks_of
+from tb_planner.benchmark.trials import KEY, Ground, Part, Task, tasks_of
 
 TIMES = ('search_time_s',)
 """Columns that another run with the same seed fills otherwise; all that is measured, where intervals are times."""
@@ -54,7 +54,7 @@ class Experiment(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Of a task: its rows, or what went wrong."""
+    """Of a task: its rows, and what went wrong with the first of those that are missing."""
 
     task: Task
     rows: list[Row]
@@ -206,11 +206,19 @@ def one_by_one(tasks: list[Task]) -> Generator[Outcome, None, None]:
 
 
 def attempt(task: Task) -> Outcome:
-    """A trial that fails does not keep others from being run."""
+    """A trial that fails does not keep others from being run, and costs no other's row."""
     try:
-        return Outcome(task, carry_out_task(task))
+        ground = Ground(task)
     except Exception:
         return Outcome(task, [], traceback.format_exc())
+    rows: list[Row] = []
+    error = ''
+    for key, setting in zip(task.known_columns(), task.settings, strict=True):
+        try:
+            rows.append({**key, **ground.trial(setting)})
+        except Exception:
+            error = error or traceback.format_exc()
+    return Outcome(task, rows, error)
 
 
 def on_processes(tasks: list[Task], jobs: int) -> Generator[Outcome, None, None]:
@@ -252,13 +260,32 @@ def on_cluster(tasks: list[Task], address: str) -> Generator[Outcome, None, None
     except OSError as error:
         raise SystemExit(f'no Dask scheduler answers at {address}: {error}') from error
     with client:
+        check_versions(client.run(version))
         futures = client.map(attempt, tasks, pure=False)
+        task_of = {future.key: task for future, task in zip(futures, tasks, strict=True)}
         try:
             for future in as_finished(futures):
-                yield future.result()
+                try:
+                    outcome = future.result()
+                except Exception:  # its worker has died
+                    outcome = Outcome(task_of[future.key], [], traceback.format_exc())
+                yield outcome
                 future.release()
         finally:
             client.cancel(futures)
+
+
+def version() -> str:
+    """Of the sources that a process runs."""
+    told = provenance_of.provenance()
+    return f'tb_planner {told["tb_planner"] or "from sources"}, {told["commit"][:12]}{"+" * told["dirty"]}'.rstrip(', ')
+
+
+def check_versions(found: dict[str, str]) -> None:
+    """Rows name the commit of this process; what the workers run has to be the same."""
+    if others := {worker: theirs for worker, theirs in found.items() if theirs != version()}:
+        told = ', '.join(f'{worker} ({theirs})' for worker, theirs in others.items())
+        raise SystemExit(f'workers run other sources than {version()}: {told}')
 
 
 def note_session(path: Path, options: argparse.Namespace) -> str:
@@ -299,7 +326,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, metavar='N', help='processes (all cores)')
     parser.add_argument('--quick', action='store_true', help='small generated maps, few problems: seconds')
     parser.add_argument('--scheduler', metavar='ADDRESS', help="a Dask scheduler's, in place of --jobs")
-    parser.add_argument('--seed', type=int, default=0, help='of maps, problems and worlds (0)')
+    parser.add_argument('--seed', type=int, default=0, help='of problems and worlds, not of maps (0)')
     parser.add_argument('--out', type=Path, metavar='DIR', help='folder of the CSV file (results)')
 
 

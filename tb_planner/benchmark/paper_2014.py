@@ -24,8 +24,9 @@ def static(options: Options) -> tuple[Part, ...]:
     The paper's choices: maps, look-aheads, weights, 100 solvable problems on each map, ties to the larger g.
 
     Decided here: start and goal are drawn uniformly from the largest component of the map; corners are not cut (the
-    paper does not say; "ours" has both); closed states are not re-opened ("ours" has both). Runtimes are those of the
-    compiled kernel, whose Open is a binary heap with these ties, as the paper's.
+    paper does not say; "ours" has both); closed states are not re-opened ("ours" has both); ties of TB-GBFS go to the
+    larger g, too (the paper says so of TB-WA* alone). Runtimes are those of the compiled kernel, whose Open is a binary
+    heap with these ties, as the paper's.
     """
     sets = (*SMALL_MAPS, 'StarCraft')
     if not options.quick:
@@ -53,10 +54,10 @@ def dynamic(options: Options) -> tuple[Part, ...]:
     Figure 6 with an unbounded look-ahead, lazy against eager.
 
     Decided here: each case has a map of its own, and its start and goal are drawn uniformly from its largest component.
-    Agents of one case meet the same changes while they make the same moves. Figure 5 has the look-aheads of the small
-    static maps; the text names 1, 4 and 256. Lazy is the rule that looks at the whole route; "ours" has it as printed.
-    A case in which the goal gets walled in ends with NO_PATH. Search time is that of searches, moves and restart rules,
-    not that of taking in the new map.
+    The three rates share the same cases. Agents of one case meet the same changes while they make the same moves.
+    Figure 5 has the look-aheads of the small static maps; the text names 1, 4 and 256. Lazy is the rule that looks at
+    the whole route; "ours" has it as printed. A case in which the goal gets walled in ends with NO_PATH. Search time is
+    that of searches, moves and restart rules, not that of taking in the new map.
     """
     maps = (random_for_each_problem(250 if options.quick else SIZE, OBSTACLES),)
     count = options.problems or (4 if options.quick else PROBLEMS)

@@ -1,7 +1,8 @@
 """A trial: an agent, a world and a problem, as plain data that any process can carry out; and the row it gives.
 
-The row follows from the data alone, but for times: maps, problems and changes are drawn by the seed, the map's name and
-the problem's number, so that it matters neither which process carries a trial out, nor what it did before.
+The row follows from the data alone, but for times: problems and worlds are drawn by the seed, the map's name and the
+problem's number, and generated maps have seeds of their own, so that it matters neither which process carries a trial
+out, nor what it did before.
 """
 
 from __future__ import annotations
@@ -146,12 +147,6 @@ def tasks_of(experiment: str, parts: tuple[Part, ...], seed: int) -> Iterator[Ta
                 *(experiment, part.name, source, problem, part.settings, seed),
                 *(part.cost_range, part.game_time, part.max_intervals),
             )
-
-
-def carry_out_task(task: Task) -> list[Row]:
-    """A row for each of its settings, in their order."""
-    ground = Ground(task)
-    return [{**key, **ground.trial(setting)} for key, setting in zip(task.known_columns(), task.settings, strict=True)]
 
 
 class ToldTwice(Grid):
