@@ -212,7 +212,9 @@ def test_a_point_beyond_a_curve_is_no_case_of_what_is_read_off_it(ratio, counts,
     if saved.ratios:
         found = claims_2009.over_series('more', ['LRTA*'], lambda _: saved, 10, math.inf)
         assert found.verdict is Verdict.HOLDS
-        assert found.figure == 'more: LRTA* 20.0 (1 point), at least 10.0 (1 point beyond that curve), 1 undecided'
+        assert (
+            found.figure == 'more: LRTA* 20.0 (1 point), at least 10.0 (1 point beyond the curve of TBA*), 1 undecided'
+        )
     else:
         with pytest.raises(NotRun):
             claims_2009.over_series('more', ['LRTA*'], lambda _: saved, 10, math.inf)

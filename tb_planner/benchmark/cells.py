@@ -33,8 +33,12 @@ FIGURES = (
     *('refused_moves', 'k', 'search_time_s'),
 )
 """Columns of rows that are summed as they are."""
-OPTIONAL = ('aside_when_found', 'first_path_intervals', 'first_path_at_once')
-"""Measures that few agents have, and that older rows and cells lack; the last is 1 where the one before is."""
+OPTIONAL = {
+    'aside_when_found': 'where the agent was when the path was found',
+    'first_path_intervals': 'when the first path was found',
+    'first_path_at_once': 'when the first path was found',
+}
+"""Measures that few agents have and older rows and cells lack, in words; the last is 1 where the one before is."""
 MEASURES = (*FIGURES, 'suboptimality', 'expansions_a_move', 'beyond_bound', *OPTIONAL)
 """What a cell has sums of. suboptimality: cost / optimal cost; beyond_bound: 1 for a run of TB-WA* that has cost more
 than Theorem 2 of the 2014 paper allows."""
@@ -147,7 +151,7 @@ class Curves:
         cell = self.cell(series, x, set_name, rate)
         mean = cell.sum_of(measure) / cell.counted
         if math.isnan(mean) and measure in OPTIONAL:
-            raise NotRun(f'{self.name}: rows of {series} do not tell {measure}')
+            raise NotRun(f'{self.name}: the rows do not tell {OPTIONAL[measure]}')
         return mean
 
     def difference(self, measure: str, one: str, other: str, x: float) -> Difference | None:
@@ -284,7 +288,7 @@ def cells_of(path: Path) -> list[Cell]:
         rows = [row for row in reader if len(row) == len(columns)]
     at = {name: index for index, name in enumerate(columns)}
     key_of, numbers_of = (itemgetter(*(at[name] for name in names)) for names in (KEY, FIGURES))
-    optional = [at.get(name) for name in OPTIONAL[:-1]]
+    optional = [at.get(name) for name in list(OPTIONAL)[:-1]]
     status, world = at['status'], at['world']
     walled_in = _problems_that_somebody_gave_up(rows, at)
     rival_of = itemgetter(*(at[name] for name in RIVALS))

@@ -225,9 +225,9 @@ CLAIMS = (
         5,
         'dynamic fewer restarts',
         'That is because the agent makes fewer non-optimal moves, and restarts are less frequent.',
-        'fewer searches than TBA* has at any look-ahead, for each rate and w > 1; non-optimal moves are not defined '
-        'on maps that change',
+        'fewer searches than TBA* has at any look-ahead, for each rate and w > 1',
         fewer_restarts,
+        note='Of restarts alone: non-optimal moves are not defined on maps that change.',
     ),
     _figure(
         6,

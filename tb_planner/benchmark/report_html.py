@@ -101,7 +101,8 @@ def opening(report: Report) -> str:
     return (
         f'Of {len(report.judged)} claims about time-bounded search that three papers make, {again} of them put '
         f'twice, by expansions or by number, {holds} hold here, {only_if} hold only under a condition, {fails} do not '
-        f'hold, {not_run} were not run, and {left_out} are left out.'
+        f'hold, {not_run} {"was" if not_run == 1 else "were"} not run, and {left_out} '
+        f'{"is" if left_out == 1 else "are"} left out.'
     )
 
 
