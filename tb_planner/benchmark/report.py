@@ -46,13 +46,14 @@ LEFT_OUT = (
 RULES = (
     'Verdicts are computed from the rows by the test that stands below each claim; none is written by hand.',
     '"Holds": in every case (set of maps, look-ahead, rate). "Holds only if": in half of the cases or more, which are '
-    'told, or if one of our choices is switched (on 30 problems or more, and wherever it fails without, with all '
-    'algorithms). "Does not hold": in fewer. Claims about "most" cases need more than half of them.',
+    'told, or if one of our choices is switched. "Does not hold": in fewer. Claims about "most" cases need more than '
+    'half of them. A choice decides if it was tried on 30 problems or more, with all algorithms, in every case that '
+    'fails without it.',
     'Fewer than 100 problems of a set, or than a tenth of the paper’s, are called few: small differences may turn with '
     'more of them. Standard errors are those of differences problem by problem.',
     'A mean is taken over all problems of a set. A change of less than 1 % counts as none.',
-    'Runs that did not arrive are left out of means and told below; on changing maps a problem counts if all agents '
-    'that are compared arrived.',
+    'Runs that did not arrive are left out of means and told with what was run; on changing maps a problem counts if '
+    'all agents that are compared arrived.',
 )
 BY_CLOCK = {'d4f26069717a', 'f2ad886e0e67'}
 """Commits whose rows tell search time by the clock; all later ones tell that of the processor."""
