@@ -34,6 +34,9 @@ from tb_planner.ros.session import Session, map_update_type
 
 SWITCH_INTERVAL_S = 0.0005
 """A tick that waits for the worker to let go of Python waits this long, not Python's 5 ms."""
+FULL_COLLECTION = 1000
+"""So many times as seldom as its younger objects Python looks through all of them for garbage, not 10 times: of long
+paths for Nav2, each of thousands of poses and kept for ten seconds, that takes up to 100 ms, and all wait for it."""
 
 Transition = Callable[['PlannerNode', LifecycleState], None]
 Step = Callable[['PlannerNode', LifecycleState], TransitionCallbackReturn]
@@ -190,6 +193,7 @@ class PlannerNode(LifecycleNode):
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION)
     told_to_end = signals.init(args)
     try:
         node = PlannerNode()
