@@ -405,7 +405,7 @@ def test_rtb_wa_star_arrives_long_before_d_star_lite_when_expansions_are_few(rat
 @pytest.mark.parametrize('name', ['2009', '2014', 'ours'])
 def test_a_reason_is_a_sentence_with_figures_or_says_what_was_not_run(name, quick):
     quick(name)
-    everything = read_results(quick.folder, [name], quick=True)
+    everything = read_results([quick.folder], [name], quick=True)
     told = list(told_of(everything))
     assert told or name == 'ours'
     assert not [text for text in told if 'nan' in text or 'inf' in text or not text.endswith('.')]

@@ -19,7 +19,7 @@ import pytest
 
 from tb_planner.benchmark import claims_2012, curves_2014, published, report, tables
 from tb_planner.benchmark.__main__ import FROM_PAPERS
-from tb_planner.benchmark.cells import CELLS, SESSIONS, Results, cells_of, read_results
+from tb_planner.benchmark.cells import CELLS, SESSIONS, Results, cells_of, read_results, write_cells
 from tb_planner.benchmark.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
 from tb_planner.benchmark.engine import Options
 from tb_planner.benchmark.paper_2009 import PAPER_2009
@@ -113,7 +113,7 @@ def everything(tmp_path_factory):
 
 
 def made(folder, *, quick=True):
-    results = read_results(folder, [one.name for one in FROM_PAPERS], quick=quick)
+    results = read_results([folder], [one.name for one in FROM_PAPERS], quick=quick)
     return report.make_report(results, FROM_PAPERS, DATE, quick=quick)
 
 
@@ -503,7 +503,7 @@ def test_half_a_row_and_compressed_rows_are_read(tmp_path):
     assert cells_of(path) == []
     path.unlink()
     (tmp_path / '2014.csv.gz').write_bytes(gzip.compress(text.encode()))
-    assert sum(cell.problems for cell in read_results(tmp_path, ['2014']).cells) == whole
+    assert sum(cell.problems for cell in read_results([tmp_path], ['2014']).cells) == whole
 
 
 def test_rows_without_a_column_are_refused_by_its_name(tmp_path):
@@ -515,7 +515,58 @@ def test_rows_without_a_column_are_refused_by_its_name(tmp_path):
 
 def test_a_folder_without_rows_says_how_to_make_them(tmp_path):
     with pytest.raises(SystemExit, match='benchmark run NAME'):
-        read_results(tmp_path, ['2014'])
+        read_results([tmp_path], ['2014'])
+
+
+def session_of(name, part, date):
+    told = {'date': date, 'commit': 'abc', 'cpu': 'x', 'cores': 2, 'memory_gb': 1.0, 'python': '3', 'numpy': '2'}
+    return {**told, 'options': {'experiment': 'run', 'name': name, 'part': part, 'maps': 'maps', 'out': 'None'}}
+
+
+def note(path, *sessions):
+    path.write_text(''.join(f'{json.dumps(one)}\n' for one in sessions))
+
+
+def with_cost(cost, *parts):
+    rows = made_up(PAPER_2009, lambda row: {'cost': cost}, quick=True)
+    return [row for row in rows if row['part'] in parts]
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A folder with a report's cells of two parts, all of whose runs cost 200, and the three sessions that ran them."""
+    folder = tmp_path / 'kept'
+    folder.mkdir()
+    old = [session_of('2009', part, DATE) for part in ('None', 'Figure 3', 'Table 1')]
+    write_cells(Results(cells_of(write(tmp_path, with_cost(200, 'Figure 3', 'Table 1'))), old), folder)
+    return folder
+
+
+def costs(results):
+    return {part: {cell.sum_of('cost') / cell.counted for cell in results.of_part(*part)} for part in results.parts}
+
+
+def test_rows_of_a_part_take_the_place_of_its_cells_and_the_other_parts_stay(kept):
+    write(kept, with_cost(300, 'Table 1', 'enhancements'))
+    note(kept / '2009.sessions.jsonl', session_of('2009', 'None', '2026-02-01'))
+    results = read_results([kept], ['2009'])
+    assert costs(results) == {('2009', 'Figure 3'): {200}, ('2009', 'Table 1'): {300}, ('2009', 'enhancements'): {300}}
+    ran = [(one['date'], one['options']['part']) for one in results.sessions]
+    assert ran == [('2026-02-01', 'None'), (DATE, 'None'), (DATE, 'Figure 3')], 'Table 1 of before is not used'
+
+
+def test_a_later_folder_fills_in_what_the_earlier_ones_have_not(kept, tmp_path):
+    write(tmp_path, with_cost(300, 'Table 1', 'enhancements'))
+    both = {('2009', 'Figure 3'): {200}, ('2009', 'Table 1'): {200}, ('2009', 'enhancements'): {300}}
+    assert costs(read_results([kept, tmp_path], ['2009'])) == both
+    both['2009', 'Table 1'] = {300}
+    assert costs(read_results([tmp_path, kept], ['2009'])) == both
+
+
+def test_a_session_whose_part_is_not_known_is_kept(kept):
+    note(kept / SESSIONS, session_of('2009', ' 8', DATE))
+    write(kept, with_cost(300, 'Figure 3', 'Table 1'))
+    assert len(read_results([kept], ['2009']).sessions) == 1
 
 
 # ---------------------------------------------------------------------- the page
@@ -647,7 +698,7 @@ def test_the_command_writes_page_summary_plots_and_cells_that_give_the_same_page
     first, second = tmp_path / 'first', tmp_path / 'second'
     for arguments in (
         ('--results', some, '--quick', '--out', first),
-        ('--results', first, '--quick', '--out', second),
+        ('--results', first, '--results', some, '--quick', '--out', second),
     ):
         done = subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
@@ -665,7 +716,7 @@ def test_folders_of_the_machine_are_not_told(some, tmp_path):
     session = {'date': DATE, 'cpu': 'x', 'cores': 2, 'memory_gb': 1.0, 'python': '3', 'numpy': '2'}
     session['options'] = {'maps': '/home/somebody/maps', 'jobs': '2'}
     (some / '2009-quick.sessions.jsonl').write_text(json.dumps(session) + '\n')
-    options = argparse.Namespace(results=some, out=tmp_path, date=DATE, quick=True)
+    options = argparse.Namespace(results=[some], out=tmp_path, date=DATE, quick=True)
     assert report.carry_out(options, FROM_PAPERS) == 0
     assert not [path for path in tmp_path.iterdir() if path.suffix != '.gz' and '/home' in path.read_text()]
     assert '"maps": "maps"' in (tmp_path / SESSIONS).read_text()
@@ -673,7 +724,7 @@ def test_folders_of_the_machine_are_not_told(some, tmp_path):
 
 def test_without_matplotlib_it_is_said_what_to_install(some, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'matplotlib.figure', None)
-    options = argparse.Namespace(results=some, out=tmp_path, date=DATE, quick=True)
+    options = argparse.Namespace(results=[some], out=tmp_path, date=DATE, quick=True)
     with pytest.raises(SystemExit, match=r'tb_planner\[plot\]'):
         report.carry_out(options, FROM_PAPERS)
 
@@ -686,7 +737,7 @@ DOCS = sorted((Path(__file__).parents[1] / 'docs').glob('report-*'))
 def test_the_newest_report_in_docs_says_what_its_cells_say():
     """Where claims or texts were edited: report --results FOLDER --out FOLDER --date DATE makes it anew."""
     folder = DOCS[-1]
-    results = read_results(folder, [])
+    results = read_results([folder], [])
     remade = report.make_report(results, FROM_PAPERS, folder.name.removeprefix('report-'))
     summary = as_markdown(remade)
     assert (folder / 'README.md').read_text() == summary

@@ -13,7 +13,7 @@ import io
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -128,7 +128,7 @@ class Results:
         self.sessions = sessions
         self._of_part: dict[tuple[str, str], list[Cell]] = defaultdict(list)
         for cell in cells:
-            self._of_part[cell.key['experiment'], cell.key['part']].append(cell)
+            self._of_part[part_of(cell)].append(cell)
 
     @property
     def parts(self) -> list[tuple[str, str]]:
@@ -165,24 +165,53 @@ class Results:
 
 
 # ---------------------------------------------------------------------- reading
-def read_results(folder: Path, names: Iterable[str], *, quick: bool = False) -> Results:
-    """From NAME.csv or NAME.csv.gz of each experiment, or from what write_cells() has left."""
-    if not folder.is_dir():
-        raise SystemExit(f'{folder} is not a folder; rows are made by python -m tb_planner.benchmark run NAME')
+def read_results(folders: Sequence[Path], names: Iterable[str], *, quick: bool = False) -> Results:
+    """From NAME.csv or NAME.csv.gz of each experiment, and from what write_cells() has left.
+
+    A figure or a table comes from one source alone: rows go before the cells beside them, and folders before those
+    that come later.
+    """
+    stems = [f'{name}-quick' if quick else name for name in names]
     cells: list[Cell] = []
     sessions: list[dict[str, Any]] = []
-    for name in names:
-        stem = f'{name}-quick' if quick else name
+    for folder in folders:
+        if not folder.is_dir():
+            raise SystemExit(f'{folder} is not a folder; rows are made by python -m tb_planner.benchmark run NAME')
+        for source in _sources(folder, stems):
+            _fill_up(cells, sessions, *source)
+    if not cells:
+        told = ', '.join(map(str, folders))
+        raise SystemExit(f'{told} has no rows of an experiment; python -m tb_planner.benchmark run NAME makes them')
+    return Results(sorted(cells, key=part_of), sessions)
+
+
+Source = tuple[list[Cell], list[dict[str, Any]]]
+"""Cells, and the sessions that ran them."""
+
+
+def _sources(folder: Path, stems: Iterable[str]) -> Iterator[Source]:
+    for stem in stems:
         for path in (folder / f'{stem}.csv', folder / f'{stem}.csv.gz'):
             if path.exists():
-                cells += cells_of(path)
-                sessions += read_sessions(folder / f'{stem}.sessions.jsonl')
+                yield cells_of(path), read_sessions(folder / f'{stem}.sessions.jsonl')
                 break
-    if not cells and (folder / CELLS).exists():
-        cells, sessions = list(_read_cells(folder / CELLS)), read_sessions(folder / SESSIONS)
-    if not cells:
-        raise SystemExit(f'{folder} has no rows of an experiment; python -m tb_planner.benchmark run NAME makes them')
-    return Results(cells, sessions)
+    if (folder / CELLS).exists():
+        yield list(_read_cells(folder / CELLS)), read_sessions(folder / SESSIONS)
+
+
+def _fill_up(cells: list[Cell], sessions: list[dict[str, Any]], more: list[Cell], their: list[dict[str, Any]]) -> None:
+    """Adds the parts that are not there yet, and all sessions but those that have run none of them."""
+    there, offered = ({part_of(cell) for cell in some} for some in (cells, more))
+    cells += [cell for cell in more if part_of(cell) not in there]
+    for session in their:
+        told = session['options']
+        run = {part for part in offered if part[0] == told.get('name') and told.get('part') in ('None', part[1])}
+        if not run or run - there:
+            sessions.append(session)
+
+
+def part_of(cell: Cell) -> tuple[str, str]:
+    return cell.key['experiment'], cell.key['part']
 
 
 def opened(path: Path) -> TextIO:
@@ -278,5 +307,6 @@ def write_cells(results: Results, folder: Path) -> None:
 
 
 def without_folders(session: dict[str, Any]) -> dict[str, Any]:
-    options = {name: Path(value).name if '/' in value else value for name, value in session['options'].items()}
+    folders = ('maps', 'out')
+    options = {name: Path(value).name if name in folders else value for name, value in session['options'].items()}
     return {**session, 'options': options}

@@ -168,7 +168,13 @@ def provenance_of(results: Results) -> list[str]:
 
 # ---------------------------------------------------------------------- the command
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--results', type=Path, default=Path('results'), metavar='DIR', help='folder of rows (results)')
+    parser.add_argument(
+        '--results',
+        type=Path,
+        action='append',
+        metavar='DIR',
+        help='folder of rows, or of a report (results); may be given again: what one has not, the next one fills in',
+    )
     parser.add_argument('--out', type=Path, default=Path('results/report'), metavar='DIR', help='(results/report)')
     parser.add_argument('--date', default=datetime.date.today().isoformat(), help='that the report bears (today)')
     parser.add_argument('--quick', action='store_true', help='of quick sets, which show that it works and little else')
@@ -181,7 +187,7 @@ def carry_out(options: argparse.Namespace, experiments: Iterable[Experiment]) ->
 
     check_matplotlib()
     experiments = list(experiments)
-    results = read_results(options.results, [one.name for one in experiments], quick=options.quick)
+    results = read_results(options.results or [Path('results')], [one.name for one in experiments], quick=options.quick)
     report = make_report(results, experiments, options.date, quick=options.quick)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / 'report.html').write_text(as_html(report))
