@@ -172,21 +172,32 @@ def test_both_rows_of_table_1_have_the_same_expansions_an_action(quick):
             assert int(row['k']) == math.floor(0.9 * float(row['x']))
 
 
-@pytest.mark.parametrize(('resources', 'most'), [(10, 0.3), (100, 0.1), (1000, 0.1)])
-def test_the_agent_is_seldom_on_another_path_when_the_optimal_one_is_found(resources, most, maps_folder):
-    """In about 5 % of the cases, says section 4.3 of the 2009 paper; rows do not tell where the agent was."""
-    table = next(part for part in PAPER_2009.parts(Options(maps=maps_folder, problems=25)) if part.name == 'Table 1')
-    (early,) = (setting for setting in table.settings if (setting.series, setting.x) == ('TBA*', resources))
-    elsewhere = []
-    for task in tasks_of('', (table,), seed=0):
+def test_rows_tell_whether_the_agent_was_on_another_path_when_the_optimal_one_was_found(quick):
+    """Its last move before that was onto the path that it ends on, or not: the way of the run itself tells it."""
+    told = defaultdict(set)
+    for task in itertools.islice(tasks_of('2009', PAPER_2009.parts(Options(quick=True))[2:], seed=0), 6):
         ground = Ground(task)
-        planner = new_agent(early, ground.grid(False), ground.problem, seed=0)
-        while not planner._search.goal_found:
-            planner.step()
-        elsewhere.append(planner._search.s_current not in planner._search.branch())
-        planner.release()
-    print(f'R = {resources}: on another path in {sum(elsewhere)} of {len(elsewhere)} problems')
-    assert np.mean(elsewhere) < most
+        for row, setting in zip(carry_out_task(task), task.settings, strict=True):
+            planner = new_agent(setting, Grid(ground.true), ground.problem, seed=0)
+            while not planner.goal_found:
+                before = planner.current_cell
+                planner.step()
+            optimal = find_path(Grid(ground.true), *ground.problem, tba_star(ties='larger_g')).cells
+            assert row['aside_when_found'] == (before not in optimal)
+            told[setting.series].add(row['aside_when_found'])
+    assert set().union(*told.values()) == {0, 1}
+    others = [row for row in quick('2009') if row['series'] in ('late A*', 'LRTA*', 'LSS-LRTA*')]
+    assert {row['aside_when_found'] for row in others} == {''}
+
+
+def test_looking_for_shortcuts_changes_nothing_before_the_goal_is_found(quick):
+    rows = [row for row in quick('2009') if row['part'] == 'enhancements']
+    for with_it, without in (('shortcut', 'basic'), ('both', 'path switch')):
+        aside = [
+            {(row['map'], row['problem'], row['x']): row['aside_when_found'] for row in rows if row['series'] == name}
+            for name in (f'TBA*, {with_it}', f'TBA*, {without}')
+        ]
+        assert aside[0] == aside[1]
 
 
 # ---------------------------------------------------------------------- 2012
@@ -331,22 +342,23 @@ def test_real_time_search_that_follows_whole_paths_searches_less_and_walks_more(
         assert part.mean('moves', whole, 16) > part.mean('moves', one, 16)
 
 
-def test_d_star_lite_often_finds_its_first_path_in_one_interval_on_unknown_terrain(maps_folder):
-    """So says section 8.2 of the 2012 paper, and that it does not on partly unknown terrain; rows do not tell it."""
-    at_once = {}
-    for part in PAPER_2012.parts(Options(maps=maps_folder, problems=10))[1:]:
-        found = []
-        for task in tasks_of('', (part,), seed=0):
-            ground = Ground(task)
-            shortest = next(setting for setting in task.settings if setting.series == 'D* Lite')
-            world, grid = ground._world(shortest)
-            agent = new_agent(shortest, grid, ground.problem, seed=0)
-            if news := world.enter(agent.current_cell, agent.goal):
-                agent.observe(*news)
-            found.append(agent.search())
-        at_once[shortest.world] = np.mean(found)
-        print(f'{shortest.world}, k = {agent.k}: in one interval in {sum(found)} of {len(found)} problems')
-    assert at_once['unknown'] > 0.5 > at_once['partly unknown']
+def test_rows_tell_in_how_many_intervals_d_star_lite_finds_its_first_path(quick):
+    """It waits until then, and moves from then on: with intervals without end it is the first."""
+    for row in quick('2012') + quick('ours-replanning'):
+        if row['series'] != 'D* Lite':
+            assert row['first_path_intervals'] == ''
+            continue
+        found, waits = int(row['first_path_intervals']), int(row['intervals']) - int(row['moves'])
+        assert 1 <= found <= waits + 1
+        assert found <= math.ceil(int(row['expansions']) / int(row['k'])) or found == 1
+        assert found == 1 or row['x'] != 'inf'
+
+
+def test_d_star_lite_finds_its_first_path_sooner_where_nothing_is_known(quick):
+    """Section 8.2 of the 2012 paper says why: there are no local minima on a map without obstacles."""
+    unknown, partly = (Curves(quick('2012'), part) for part in ('Table 2', 'Table 3'))
+    for k in unknown.xs('D* Lite'):
+        assert unknown.mean('first_path_intervals', 'D* Lite', k) <= partly.mean('first_path_intervals', 'D* Lite', k)
 
 
 def test_floating_ties_cost_most_of_a_search_on_unknown_terrain(maps_folder):

@@ -32,7 +32,9 @@ FIGURES = (
     *('refused_moves', 'k', 'search_time_s'),
 )
 """Columns of rows that are summed as they are."""
-MEASURES = (*FIGURES, 'suboptimality', 'expansions_a_move', 'beyond_bound')
+OPTIONAL = ('aside_when_found', 'first_path_intervals', 'first_path_at_once')
+"""Measures that few agents have, and that older rows and cells lack; the last is 1 where the one before is."""
+MEASURES = (*FIGURES, 'suboptimality', 'expansions_a_move', 'beyond_bound', *OPTIONAL)
 """What a cell has sums of. suboptimality: cost / optimal cost; beyond_bound: 1 for a run of TB-WA* that has cost more
 than Theorem 2 of the 2014 paper allows."""
 AT = {name: index for index, name in enumerate(MEASURES)}
@@ -114,7 +116,10 @@ class Curves:
 
     def mean(self, measure: str, series: str, x: float, set_name: str | None = None, rate: float = 0.0) -> float:
         cell = self.cell(series, x, set_name, rate)
-        return cell.sum_of(measure) / cell.counted
+        mean = cell.sum_of(measure) / cell.counted
+        if math.isnan(mean) and measure in OPTIONAL:
+            raise NotRun(f'{self.name}: rows of {series} do not tell {measure}')
+        return mean
 
     def over_x(self, measure: str, series: str, set_name: str | None = None, rate: float = 0.0) -> list[float]:
         return [self.mean(measure, series, x, set_name, rate) for x in self.xs(series, set_name)]
@@ -232,6 +237,7 @@ def cells_of(path: Path) -> list[Cell]:
         rows = [row for row in reader if len(row) == len(columns)]
     at = {name: index for index, name in enumerate(columns)}
     key_of, numbers_of = (itemgetter(*(at[name] for name in names)) for names in (KEY, FIGURES))
+    optional = [at.get(name) for name in OPTIONAL[:-1]]
     status, world = at['status'], at['world']
     walled_in = _problems_that_somebody_gave_up(rows, at)
     rival_of = itemgetter(*(at[name] for name in RIVALS))
@@ -248,7 +254,8 @@ def cells_of(path: Path) -> list[Cell]:
         if row[world] == 'changing' and rival_of(row) in walled_in:
             continue
         cell.counted += 1
-        _add(cell, [float(text or 'nan') for text in numbers_of(row)])
+        rare = (None if index is None else row[index] for index in optional)
+        _add(cell, [float(text or 'nan') for text in numbers_of(row)], [float(text or 'nan') for text in rare])
     return list(cells.values())
 
 
@@ -262,11 +269,12 @@ def _problems_that_somebody_gave_up(rows: list[list[str]], at: dict[str, int]) -
     return {rival_of(row) for row in rows if row[world] == 'changing' and row[status] != 'AT_GOAL'}
 
 
-def _add(cell: Cell, numbers: list[float]) -> None:
+def _add(cell: Cell, numbers: list[float], rare: list[float]) -> None:
     row = dict(zip(FIGURES, numbers, strict=True))
     suboptimality = row['cost'] / row['optimal_cost'] if row['optimal_cost'] else 1.0
     expansions_a_move = row['expansions'] / row['moves'] if row['moves'] else 0.0
-    cell.sums += [*numbers, suboptimality, expansions_a_move, _is_beyond_bound(cell.key, row)]
+    at_once = math.nan if math.isnan(rare[-1]) else rare[-1] == 1
+    cell.sums += [*numbers, suboptimality, expansions_a_move, _is_beyond_bound(cell.key, row), *rare, at_once]
 
 
 def _is_beyond_bound(key: dict[str, str], row: dict[str, float]) -> bool:
@@ -288,7 +296,7 @@ def _read_cells(path: Path) -> Iterator[Cell]:
     with opened(path) as file:
         for row in csv.DictReader(file):
             problems, arrived, counted = (int(row[name]) for name in ('problems', 'arrived', 'counted'))
-            sums = np.array([float(row[name]) for name in MEASURES])
+            sums = np.array([float(row.get(name, 'nan')) for name in MEASURES])
             yield Cell({name: row[name] for name in KEY}, problems, arrived, counted, sums)
 
 

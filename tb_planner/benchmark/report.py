@@ -36,8 +36,6 @@ VARIATIONS: dict[tuple[str, str], tuple[Variation, ...]] = {
 }
 LEFT_OUT = (
     'PR LRTA* and D LRTA* (2009, Figure 4): they need state abstractions and pattern databases.',
-    'What rows do not tell: where the agent was when the optimal path was found (2009, section 4.3); when D* Lite '
-    'found its first path (2012, section 8.2).',
     'The maps of 2009 are not named, so others stand in; "all" maps of a game (2014) are those that were at hand, not '
     'all that there are.',
     'Theorems are proved or refuted by tests, not by rows, but for the cost bound; Theorem 3 of 2014 does not hold for '

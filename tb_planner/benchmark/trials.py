@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, TimeBoundedPlanner, Unknown, find_path
+from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, Status, TimeBoundedPlanner, Unknown, find_path
 from tb_planner.baselines import BASELINES
 from tb_planner.benchmark import terrain
 from tb_planner.benchmark.experiment import Row
@@ -197,6 +197,8 @@ class Ground:
             **{'moves': run.moves, 'back_moves': run.back_moves, 'non_optimal_moves': self._non_optimal(setting, run)},
             **{'intervals': run.intervals + self.task.game_time, 'expansions': run.expansions},
             **{'searches': run.searches, 'refused_moves': refused, 'k': k, 'search_time_s': f'{run.search_time_s:.6f}'},
+            'aside_when_found': self._aside_when_found(setting),
+            'first_path_intervals': self._first_path_intervals(setting, k),
         }
 
     def grid(self, corner_cutting: bool) -> Grid:
@@ -222,6 +224,32 @@ class Ground:
         problem, with as many as the 2012 paper's machine made."""
         run, _, _ = self._run(setting, round(interval_ms * MS_AT_FIRST))
         return max(1, round(interval_ms * 1e-3 * run.expansions / run.search_time_s))
+
+    def _aside_when_found(self, setting: Setting) -> int | str:
+        """1 if TBA* with the 2009 paper's resources is off the optimal path when that is found, before its next move;
+        else 0. The run is begun once more for it, so that its time is that of the run alone."""
+        if setting.algorithm != 'tba_star' or setting.unit != 'R':
+            return ''
+        without = tuple(option for option in setting.options if option[0] != 'shortcut')  # sought on from there only
+        planner = new_agent(replace(setting, options=without), self._world(setting)[1], self.problem, self.world_seed)
+        while planner.search() <= Status.WAITED and not planner.goal_found:
+            planner.move()
+        aside = planner.current_cell not in planner.path
+        planner.release()
+        return int(aside)
+
+    def _first_path_intervals(self, setting: Setting, k: int) -> int | str:
+        """In how many intervals D* Lite finds its first path; its search is made once more for it."""
+        if setting.algorithm != 'd_star_lite':
+            return ''
+        world, grid = self._world(setting)
+        agent = new_agent(setting, grid, self.problem, self.world_seed, k)
+        if news := world.enter(agent.current_cell, agent.goal):
+            agent.observe(*news)
+        intervals = 1
+        while not agent.search():
+            intervals += 1
+        return intervals
 
     def _world(self, setting: Setting) -> tuple[World, Grid]:
         """The world, and the agent's grid."""
