@@ -173,7 +173,7 @@ def test_both_rows_of_table_1_have_the_same_expansions_an_action(quick):
 
 
 def test_rows_tell_whether_the_agent_was_on_another_path_when_the_optimal_one_was_found(quick):
-    """Its last move before that was onto the path that it ends on, or not: the way of the run itself tells it."""
+    """Where a run was before the move of that interval, against a search by itself."""
     told = defaultdict(set)
     for task in itertools.islice(tasks_of('2009', PAPER_2009.parts(Options(quick=True))[2:], seed=0), 6):
         ground = Ground(task)

@@ -60,13 +60,8 @@ def as_printed(row):
     pair = published.TABLES[row['part']][row['series']]
     at = EXPANSIONS.index(row['x'])
     intervals, moves = pair.intervals[at], pair.movements[at]
-    return {
-        'first_path_intervals': 1,
-        'intervals': intervals,
-        'moves': moves,
-        'k': row['x'],
-        'expansions': round(0.2 * row['x'] * intervals),
-    }
+    figures = {'intervals': intervals, 'moves': moves, 'k': row['x'], 'expansions': round(0.2 * row['x'] * intervals)}
+    return {**figures, 'first_path_intervals': 1}
 
 
 def write(folder, rows, name=None):
@@ -405,6 +400,25 @@ def test_a_choice_that_was_tried_on_fewer_problems_decides_only_beside_its_base(
     variations = [one for one in report.VARIATIONS[claim.experiment, claim.part] if not one.base]
     found = judge(claim, results_of(tmp_path, slower, switched), variations)
     assert found.finding.verdict is verdict
+
+
+@pytest.mark.parametrize('missing', [{'rate': 10}, {'series': 'TB-WA*(3), eager'}])
+def test_a_choice_that_was_not_tried_where_the_claim_fails_decides_nothing(missing, tmp_path):
+    """It is judged all the same, and listed with the other choices."""
+    some_dynamic = made_up(PAPER_2014_DYNAMIC, quick=True)
+    rows = [{**row, 'search_time_s': 2.0 if row['series'].endswith('lazy') else 1.0} for row in some_dynamic]
+    switched = [
+        {**row, 'search_time_s': {'lazy': 2.0, 'eager': 1.0}.get(row['series'].rpartition(', ')[2], 0.5)}
+        for row in made_up(next(one for one in FROM_PAPERS if one.name == 'ours'), quick=True)
+        if row['part'] == 'lazy as printed' and not missing.items() <= row.items()
+    ]
+    if 'series' in missing:  # no weight is tried by half
+        switched = [row for row in switched if not row['series'].startswith('TB-WA*(3)')]
+    many = [{**row, 'problem': problem} for row in switched for problem in range(30)]
+    claim = next(claim for claim in report.CLAIMS if claim.id == '2014 lazy faster than eager')
+    found = judge(claim, results_of(tmp_path, rows, many), report.VARIATIONS[claim.experiment, claim.part])
+    assert found.finding.verdict is Verdict.FAILS
+    assert [variation.condition for variation, _ in found.switched] == ['lazy is as printed']
 
 
 def test_a_verdict_that_hangs_on_one_map_is_told(tmp_path):

@@ -11,7 +11,7 @@ import enum
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tb_planner.benchmark.cells import Curves, NotRun, Renaming, Results, as_it_is
 
@@ -39,11 +39,12 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """figure: what was measured; condition: where the claim holds, of one that holds only there."""
+    """figure: what was measured; condition: where the claim holds, of one that holds only there; cases: looked at."""
 
     verdict: Verdict
     figure: str
     condition: str = ''
+    cases: tuple[Case, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ def judge(claim: Claim, results: Results, variations: Sequence[Variation] = ()) 
         (variation, found_there)
         for variation, found_there in elsewhere
         if _least(results, variation.experiment, variation.part) >= max(own, DECIDING)
+        and (variation.base or _looks_at_all_that_fails(claim, found, variation, found_there, results))
     )
     finding = _decided_by_choice(found, deciding)
     return Judged(claim, finding, elsewhere, problems, _turning(claim, results, found.verdict))
@@ -130,6 +132,18 @@ def _least(results: Results, experiment: str, part: str) -> int:
     """How many problems of one set there are, at least. A variation decides nothing if that is few, or fewer than the
     claim's own, where it has no base: what differs may be the problems."""
     return max((least for least, _ in results.problems(experiment, part).values()), default=0)
+
+
+def _looks_at_all_that_fails(
+    claim: Claim, found: Finding, variation: Variation, there: Finding, results: Results
+) -> bool:
+    """Where a claim fails with some series in some cases, a run without all of them cannot say that it would hold."""
+    if there.verdict is Verdict.NOT_RUN or found.verdict is Verdict.NOT_RUN:
+        return False
+    missing = {case.where for case in found.cases if not case.holds} - {case.where for case in there.cases}
+    ours = results.curves(claim.experiment, claim.part).series
+    theirs = results.curves(variation.experiment, variation.part, variation.rename).series
+    return not missing and set(ours) <= set(theirs)
 
 
 def _turning(claim: Claim, results: Results, verdict: Verdict) -> str:
@@ -166,7 +180,7 @@ def _decided_by_choice(found: Finding, elsewhere: tuple[tuple[Variation, Finding
     if not deciding:
         return found
     condition = ' or '.join(filter(None, (found.condition, *deciding)))
-    return Finding(Verdict.ONLY_IF, found.figure, condition)
+    return replace(found, verdict=Verdict.ONLY_IF, condition=condition)
 
 
 # ---------------------------------------------------------------------- from cases to verdicts
@@ -180,14 +194,14 @@ def judged(cases: Sequence[Case], figure: str) -> Finding:
     places = dict.fromkeys((case.where for case in cases), True)
     for case in cases:
         places[case.where] &= case.holds
-    cases = [Case(where, holds) for where, holds in places.items()]
+    cases = tuple(Case(where, holds) for where, holds in places.items())
     held = [case for case in cases if case.holds]
     if len(held) == len(cases):
-        return Finding(Verdict.HOLDS, figure)
+        return Finding(Verdict.HOLDS, figure, cases=cases)
     counted = f'{figure}; holds in {len(held)} of {len(cases)} cases' if len(cases) > 1 else figure
     if 2 * len(held) >= len(cases):
-        return Finding(Verdict.ONLY_IF, counted, condition_of(cases))
-    return Finding(Verdict.FAILS, f'{counted}: {_listed(held, cases)}' if held else counted)
+        return Finding(Verdict.ONLY_IF, counted, condition_of(cases), cases)
+    return Finding(Verdict.FAILS, f'{counted}: {_listed(held, cases)}' if held else counted, cases=cases)
 
 
 def in_most(cases: Sequence[Case], figure: str) -> Finding:
@@ -196,7 +210,7 @@ def in_most(cases: Sequence[Case], figure: str) -> Finding:
         raise NotRun('no case of this claim was run')
     held = [case for case in cases if case.holds]
     counted = f'{len(held)} of {len(cases)} cases' + (f'; {figure}' if figure else '')
-    return Finding(Verdict.HOLDS if 2 * len(held) > len(cases) else Verdict.FAILS, counted)
+    return Finding(Verdict.HOLDS if 2 * len(held) > len(cases) else Verdict.FAILS, counted, cases=tuple(cases))
 
 
 def condition_of(cases: Sequence[Case]) -> str:

@@ -199,9 +199,7 @@ def little_of_the_time(curves: Curves) -> Finding:
 def first_path_at_once(curves: Curves) -> Finding:
     shares = [curves.mean('first_path_at_once', 'D* Lite', x) for x in lengths(curves)]
     cases = [at(x, share > 0.5) for x, share in zip(lengths(curves), shares)]
-    return judged(
-        cases, f'in {between(shares, percent)} of the problems; by {LENGTH} {", ".join(map(percent, shares))}'
-    )
+    return judged(cases, f'of the problems, by {LENGTH}: {", ".join(map(percent, shares))}')
 
 
 # ---------------------------------------------------------------------- the table
