@@ -286,8 +286,8 @@ def figure_5_claimed(row):
     if i == 0:
         time = 10 + abs(math.log(k, 4) - 1)
         return {'cost': 300 - 10 * math.log2(k), 'search_time_s': time, 'expansions': time, 'searches': 20}
-    time = 5 - 0.5 * i + 0.01 * k
-    return {'cost': 200 - 5 * i, 'search_time_s': time, 'expansions': time, 'searches': 5}
+    time = 5 - 0.1 * i + math.log(k, 4)
+    return {'cost': 200 - 3 * i, 'search_time_s': time, 'expansions': time, 'searches': 5}
 
 
 def figure_6_claimed(row):

@@ -46,8 +46,8 @@ LEFT_OUT = (
 RULES = (
     'Verdicts are computed from the rows by the test that stands below each claim; none is written by hand.',
     '"Holds": in every case (set of maps, look-ahead, rate). "Holds only if": in half of the cases or more, which are '
-    'told, or if one of our choices is switched (on 30 problems or more, in all cases and with all algorithms in which it '
-    'fails without). "Does not hold": in fewer. Claims about "most" cases need more than half of them.',
+    'told, or if one of our choices is switched (on 30 problems or more, and wherever it fails without, with all '
+    'algorithms). "Does not hold": in fewer. Claims about "most" cases need more than half of them.',
     'Fewer than 100 problems of a set are called few: small differences may turn with more of them.',
     'A mean is taken over all problems of a set. A change of less than 1 % counts as none.',
     'Search time is processor time; rows of commits before bf03782 tell it by the clock.',
