@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tb_planner.benchmark import claims_2012, curves_2014, published, report, tables
+from tb_planner.benchmark import claims_2009, claims_2012, curves_2014, published, report, tables
 from tb_planner.benchmark.__main__ import FROM_PAPERS
-from tb_planner.benchmark.cells import CELLS, OPTIONAL, SESSIONS, Results, cells_of, read_results, write_cells
+from tb_planner.benchmark.cells import CELLS, OPTIONAL, SESSIONS, NotRun, Results, cells_of, read_results, write_cells
 from tb_planner.benchmark.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
 from tb_planner.benchmark.engine import Options
 from tb_planner.benchmark.paper_2009 import PAPER_2009
@@ -189,6 +189,30 @@ def test_no_claim_holds_whatever_the_rows_say(tmp_path):
         found = verdicts(results_of(folder, *(made_up(experiment, figures) for experiment in JUDGED)))
         holding &= {name for name, verdict in found.items() if verdict is Verdict.HOLDS}
     assert holding == set()
+
+
+@pytest.mark.parametrize(('ratio', 'counts'), [(1.5, (1, 1, 0)), (0.9, (0, 1, 1)), (4, (0, 2, 0))])
+def test_a_point_beyond_a_curve_is_no_case_of_what_is_read_off_it(ratio, counts, tmp_path):
+    """TBA* costs twice the shortest with 10 expansions an action, and 1.25 times it with 40: LRTA* has 400 at a ratio
+    in between, above or below; and 100 at 3."""
+    tba = {10: (10, 2), 25: (20, 1.5), 100: (30, 1.3), 500: (40, 1.25)}
+    of_series = {'TBA*': tba, 'LRTA*': {4: (100, 3), 10: (400, ratio)}}
+    rows = [
+        {**row, 'moves': 10, 'expansions': 10 * of_series[row['series']][row['x']][0], 'cost': 100 * cost}
+        for row in made_up(PAPER_2009, quick=True)
+        if row['part'] == 'Figure 3' and row['series'] in of_series
+        for cost in [of_series[row['series']][row['x']][1]]
+    ]
+    curves = results_of(tmp_path, rows).curves('2009', 'Figure 3')
+    saved = claims_2009.at_equal_quality(curves, 'TBA*', 'LRTA*')
+    assert (len(saved.ratios), len(saved.at_least), saved.never) == counts
+    if saved.ratios:
+        found = claims_2009.over_series('more', ['LRTA*'], lambda _: saved, 10, math.inf)
+        assert found.verdict is Verdict.HOLDS
+        assert found.figure == 'more: LRTA* 20.0 (1 point), at least 10.0 (1 point beyond that curve), 1 undecided'
+    else:
+        with pytest.raises(NotRun):
+            claims_2009.over_series('more', ['LRTA*'], lambda _: saved, 10, math.inf)
 
 
 @pytest.mark.parametrize(('lazy', 'verdict'), [(980, Verdict.HOLDS), (999, Verdict.FAILS)])
