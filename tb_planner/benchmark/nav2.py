@@ -33,7 +33,9 @@ class Scenario(NamedTuple):
     """For what; each by a client of its own, of which the first is measured."""
 
 
-ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'  # as in nav2_client, which needs ROS
+ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'
+"""What can be asked for: one path, again and again; from corner to corner, each time another one; or long paths that
+are canceled while they are searched for."""
 SCENARIOS = (
     Scenario('one-path', 'tb_wa_star', 0.01, (ONE_PATH,)),
     Scenario('new-paths', 'tb_wa_star', 0.01, (ONE_PATH, NEW_PATHS)),

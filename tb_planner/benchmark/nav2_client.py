@@ -18,6 +18,7 @@ from rclpy.action import ActionClient
 
 from tb_planner.benchmark import measuring
 from tb_planner.benchmark.changing_rooms import corners
+from tb_planner.benchmark.nav2 import CANCELED, ONE_PATH
 from tb_planner.benchmark.playground import RESOLUTION_M
 from tb_planner.geometry import Geometry
 from tb_planner.navigator import Pose2
@@ -29,9 +30,6 @@ LEGS = 12
 CANCEL_S = (0.02, 0.15)
 PAUSE_S = (0.0, 0.05)
 """Between two requests, so that goals meet ticks at any moment."""
-ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'
-"""What can be asked for: one path, again and again; from corner to corner, each time another one; or long paths that
-are canceled while they are searched for."""
 
 
 @dataclass(frozen=True)
