@@ -31,7 +31,7 @@ format: $(VENV)/installed  ## put the code into shape
 
 clean:  ## remove what was built and installed here; results stay
 	rm -rf $(VENV) build install log *.egg-info .*_cache .hypothesis demo.png demo.tbrun demo.html
-	find tb_planner -name '*.so' -delete -o -name '*.c' -delete
+	find tb_planner benchmarks -name '*.so' -delete -o -name '*.c' -delete
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/pip:

@@ -15,7 +15,8 @@ from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 NAME = 'tb_planner'
-COMPILED = ['baselines.d_star_lite', 'baselines.local_search', 'distance', 'kernel', 'sight']  # what Cython compiles
+COMPILED = [f'{NAME}.search.{module}' for module in ('distance', 'kernel', 'sight')]  # what Cython compiles
+COMPILED_BASELINES = [f'benchmarks.baselines.{module}' for module in ('d_star_lite', 'local_search')]  # in a clone only
 OLDEST_CYTHON = (3, 0, 8)
 
 # gcc's own limits would leave some of the kernel's small functions as calls;
@@ -76,6 +77,8 @@ class BuildKernel(build_ext):
 
     def run(self):
         self.into_source = self.inplace or getattr(self, 'editable_mode', False)
+        if not self.into_source:  # nothing of the benchmarks is installed
+            self.extensions = [extension for extension in self.extensions if extension.name not in COMPILED_BASELINES]
         if self.into_source and not self.force:
             self.extensions = [extension for extension in self.extensions if self.is_outdated(extension)]
         self.parallel = os.cpu_count()
@@ -162,8 +165,7 @@ setup(
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={
-        NAME: ['*.pxd'],
-        f'{NAME}.baselines': ['*.pxd'],
+        f'{NAME}.search': ['*.pxd'],
         f'{NAME}.ros': ['*.xml'],
         f'{NAME}.view': ['*.css', '*.html', '*.js'],
     },
@@ -180,7 +182,7 @@ setup(
         ],
     },
     zip_safe=False,
-    ext_modules=[Extension(f'{NAME}.{name}', [f'{NAME}/{name.replace(".", "/")}.py']) for name in COMPILED],
+    ext_modules=[Extension(name, [f'{name.replace(".", "/")}.py']) for name in [*COMPILED, *COMPILED_BASELINES]],
     cmdclass={'build_ext': BuildKernel},
     install_requires=['numpy', 'pyyaml', 'pillow'],
     extras_require={

@@ -17,10 +17,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 from browser import Browser, find_chromium  # noqa: E402
 
 from tb_planner import tb_wa_star  # noqa: E402
-from tb_planner.costmap import CostRules  # noqa: E402
-from tb_planner.live_map import LiveMap  # noqa: E402
-from tb_planner.maps import read_map  # noqa: E402
-from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings  # noqa: E402
+from tb_planner.maps.costmap import CostmapConfig  # noqa: E402
+from tb_planner.maps.files import read_map  # noqa: E402
+from tb_planner.maps.live_map import LiveMap  # noqa: E402
+from tb_planner.navigation.navigator import NavigationStatus, Navigator, Pose2D, Settings  # noqa: E402
 from tb_planner.recording import About, Recorder, read_record  # noqa: E402
 from tb_planner.simulation import RandomChange, Simulation  # noqa: E402
 from tb_planner.simulation import Settings as SimulationSettings  # noqa: E402
@@ -67,12 +67,12 @@ def take(browser: Browser, url: str, tick: int, path: Path, shape: dict[str, int
 def record_drive(path: Path) -> Path:
     """As `make demo`, but for ROS and the clock."""
     map_ = read_map(ROOT / 'maps' / 'office.yaml')
-    goal, change = Pose2(25.0, 6.0), RandomChange(rate=0.2, period_s=1.0, size_m=0.5, open_walls=False)
+    goal, change = Pose2D(25.0, 6.0), RandomChange(rate=0.2, period_s=1.0, size_m=0.5, open_walls=False)
     script = read_script(ROOT / 'config' / 'office_obstacles.yaml')
     settings = SimulationSettings(world='changing', dt_s=TICK_S / STEPS, seed=1, change=change)
-    simulation = Simulation(map_.occupancy, map_.geometry, Pose2(0.0, 0.0), settings, script)
+    simulation = Simulation(map_.occupancy, map_.geometry, Pose2D(0.0, 0.0), settings, script)
     simulation.set_goal(goal)
-    live_map = LiveMap(lambda cell_m: CostRules(resolution_m=cell_m, robot_radius_m=0.18, inflation_radius_m=0.55))
+    live_map = LiveMap(lambda cell_m: CostmapConfig(resolution_m=cell_m, robot_radius_m=0.18, inflation_radius_m=0.55))
     live_map.full(simulation.whole_map().occupancy, map_.geometry)
     navigator = Navigator(Settings(tb_wa_star(1.5), k=100, min_improvement=0.05, deviation_tolerance_m=0.3))
     navigator.new_goal(goal)

@@ -25,10 +25,10 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 
+from tb_planner.config import PlannerParameters
 from tb_planner.recording.writer import empty_record
-from tb_planner.ros.launch_arguments import declare_arguments, given_parameters, is_true, level_of_logger
-from tb_planner.ros.parameters import specs
-from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.launch_args import declare_arguments, given_parameters, is_true, level_of_logger
+from tb_planner.ros.params import specs
 from tb_planner.ros.simulator_parameters import SimulatorParameters
 
 SHARE = Path(get_package_share_directory('tb_planner'))

@@ -11,8 +11,8 @@ from launch.actions import DeclareLaunchArgument, GroupAction, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 
-from tb_planner.ros.launch_arguments import declare_arguments, given_parameters, is_true, level_of_logger
-from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.config import PlannerParameters
+from tb_planner.ros.launch_args import declare_arguments, given_parameters, is_true, level_of_logger
 
 SHARE = Path(get_package_share_directory('tb_planner'))
 LEVELS = ['debug', 'info', 'warn', 'error', 'fatal']

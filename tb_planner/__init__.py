@@ -1,26 +1,27 @@
 """Time-bounded best-first search on grids that change: TBA*, TB-WA*, TB-GBFS, RTBA* and TBAA*."""
 
-from tb_planner.algorithms import ALGORITHMS, Algorithm, rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
-from tb_planner.grid import Cell, Change, GoalBlocked, Grid, OutsideGrid, StartBlocked
-from tb_planner.path import Plan, find_path
-from tb_planner.planner import Resources, Status, TimeBoundedPlanner
-from tb_planner.restart import Reason
-from tb_planner.run import Run, move_to_goal
-from tb_planner.world import Changing, IllegalMove, Static, Unknown
+from tb_planner.geometry import Cell
+from tb_planner.search.algorithms import ALGORITHMS, Algorithm, rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
+from tb_planner.search.grid import GoalBlocked, Grid, GridChange, OutsideGrid, StartBlocked
+from tb_planner.search.path import Plan, find_path
+from tb_planner.search.planner import Resources, Status, TimeBoundedPlanner
+from tb_planner.search.restart import RestartReason
+from tb_planner.simulation.run import Run, move_to_goal
+from tb_planner.simulation.world import Changing, IllegalMove, Static, Unknown
 
 __all__ = [
     'ALGORITHMS',
     'Algorithm',
     'Cell',
-    'Change',
     'Changing',
     'GoalBlocked',
     'Grid',
+    'GridChange',
     'IllegalMove',
     'OutsideGrid',
     'Plan',
-    'Reason',
     'Resources',
+    'RestartReason',
     'Run',
     'StartBlocked',
     'Static',

@@ -1,4 +1,4 @@
-"""Geometry: where a grid lies in the world. Metres to cells and back.
+"""Poses, cells and boxes, and where a map lies in the world: metres to cells and back.
 
 Grid coordinates are continuous and counted in cells: cell (x, y) is the floor of both, its centre (x + 0.5, y + 0.5).
 """
@@ -7,16 +7,88 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner.grid import Cell
+Cell: TypeAlias = tuple[int, int]
+"""(x, y); arrays are [y, x]."""
 
 
 @dataclass(frozen=True)
-class Geometry:
+class Pose2D:
+    """A place and a direction in the plane, in the map's frame."""
+
+    x_m: float
+    y_m: float
+    yaw: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.x_m) and math.isfinite(self.y_m) and math.isfinite(self.yaw)):
+            raise ValueError(f'the pose is ({self.x_m}, {self.y_m}, {self.yaw}); its numbers are finite')
+
+    def __str__(self) -> str:
+        return f'({self.x_m:.2f}, {self.y_m:.2f}) m'
+
+
+class Box(NamedTuple):
+    """Cells with x0 <= x < x1 and y0 <= y < y1."""
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        return slice(self.y0, self.y1), slice(self.x0, self.x1)
+
+    def part(self, other: Box) -> tuple[slice, slice]:
+        """The cells of `other` as slices of an array that covers this box."""
+        return (
+            slice(max(other.y0 - self.y0, 0), max(other.y1 - self.y0, 0)),
+            slice(max(other.x0 - self.x0, 0), max(other.x1 - self.x0, 0)),
+        )
+
+    def grown(self, by: int, within: Box) -> Box:
+        """With so many cells more on every side, as far as they are within the other box."""
+        return Box(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by).overlap(within)
+
+    def overlap(self, other: Box) -> Box:
+        x0, y0 = max(self.x0, other.x0), max(self.y0, other.y0)
+        return Box(x0, y0, max(min(self.x1, other.x1), x0), max(min(self.y1, other.y1), y0))
+
+    def around(self, other: Box | None) -> Box:
+        """The smallest box that holds both."""
+        if other is None:
+            return self
+        return Box(min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1))
+
+    def tiles(self, side: int) -> Iterator[Box]:
+        """The parts of this box in squares of this side, which begin at multiples of it."""
+        for y in range(self.y0 - self.y0 % side, self.y1, side):
+            for x in range(self.x0 - self.x0 % side, self.x1, side):
+                yield self.overlap(Box(x, y, x + side, y + side))
+
+    def bounds(self, marked: NDArray[np.bool_]) -> Box | None:
+        """The smallest box around the cells that are marked in an array that covers this box, or None."""
+        rows = np.flatnonzero(marked.any(axis=1))
+        if rows.size == 0:
+            return None
+        columns = np.flatnonzero(marked.any(axis=0))
+        return Box(
+            self.x0 + int(columns[0]),
+            self.y0 + int(rows[0]),
+            self.x0 + int(columns[-1]) + 1,
+            self.y0 + int(rows[-1]) + 1,
+        )
+
+
+@dataclass(frozen=True)
+class MapGeometry:
     """Size, resolution and origin of a map, as in nav_msgs/MapMetaData."""
 
     width: int

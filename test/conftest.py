@@ -2,13 +2,10 @@
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 # a shell's background jobs ignore Ctrl-C, and what tests start would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -5,10 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from oracle import EXACT, INTEGER, Oracle, Rules, SlicedOracle, Terrain, true_distance, true_distances
-from strategies import (
+from helpers.oracle import EXACT, INTEGER, Oracle, Rules, SlicedOracle, Terrain, true_distance, true_distances
+from helpers.strategies import (
     LOOKAHEADS,
     WEIGHTS,
     Problem,
@@ -20,6 +18,8 @@ from strategies import (
     static_algorithms,
     weights_of,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tb_planner import (
     Resources,
@@ -39,7 +39,7 @@ OPTIMAL = (tba_star(), tb_wa_star(1.0), rtba_star(), tbaa_star(), tba_star(ties=
 
 
 def metric_of(values):
-    """Uniform maps are compared in exact numbers, graded ones in the whole numbers that the design page names."""
+    """Uniform maps are compared in exact numbers, weighted ones in the whole numbers that the design page names."""
     return EXACT if values.dtype == bool else INTEGER
 
 
@@ -219,7 +219,7 @@ def test_resources_are_divided_as_in_the_2009_paper():
 
 @settings(max_examples=400)
 @given(
-    problems(graded=False),
+    problems(weighted=False),
     static_algorithms(),
     st.integers(4, 40),
     st.sampled_from((0.3, 0.9)),

@@ -10,29 +10,37 @@ import pytest
 
 pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
 
-import bag_files as files
-from bag_files import BEST_EFFORT, grid_update, occupancy_grid, odometry, pose_stamped, pose_with_covariance, transforms
+from helpers import bag_files as files
+from helpers.bag_files import (
+    BEST_EFFORT,
+    grid_update,
+    occupancy_grid,
+    odometry,
+    pose_stamped,
+    pose_with_covariance,
+    transforms,
+)
 
-from tb_planner.__main__ import main
-from tb_planner.bags import BagError, Topics, open_bag
-from tb_planner.bags import snapshots as snapshots_module
-from tb_planner.bags.snapshots import MOST_MAPS, Snapshots
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import LiveMap
-from tb_planner.navigator import NavigationStatus, Navigator, Pose2
+from tb_planner.config import PlannerParameters
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.live_map import LiveMap
+from tb_planner.navigation.navigator import NavigationStatus, Navigator
 from tb_planner.parameters import as_yaml
 from tb_planner.recording import read_record
 from tb_planner.recording.format import HAS_WAYPOINT
-from tb_planner.replay import replay, ticks
-from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.simulation import RandomChange, Simulation
 from tb_planner.simulation import Settings as SimulationSettings
+from tb_planner.tools.bags import BagError, Topics, open_bag
+from tb_planner.tools.bags import snapshots as snapshots_module
+from tb_planner.tools.bags.snapshots import MOST_MAPS, Snapshots
+from tb_planner.tools.cli import main
+from tb_planner.tools.replay import replay, ticks
 
 PARAMETERS = PlannerParameters(expansions_per_tick=400, robot_radius_m=0.15, inflation_radius_m=0.3)
 PERIOD_S = PARAMETERS.period_s
-GEOMETRY = Geometry(120, 80, 0.05, (-1.0, 0.5, 0.0))
-START, GOAL = Pose2(-0.5, 1.0, 0.0), Pose2(4.5, 4.0, 1.0)
-ZERO = Pose2(0.0, 0.0, 0.0)
+GEOMETRY = MapGeometry(120, 80, 0.05, (-1.0, 0.5, 0.0))
+START, GOAL = Pose2D(-0.5, 1.0, 0.0), Pose2D(4.5, 4.0, 1.0)
+ZERO = Pose2D(0.0, 0.0, 0.0)
 
 
 def occupancy():
@@ -71,7 +79,7 @@ def drive(*, gap=(1e9, 1e9), most=600):
         world='changing', dt_s=PERIOD_S / 2, change=RandomChange(rate=0.4, period_s=0.5), seed=5, robot_radius_m=0.1
     )
     simulation = Simulation(occupancy(), GEOMETRY, START, settings)
-    live_map, navigator = LiveMap(PARAMETERS.cost_rules), Navigator(PARAMETERS.settings())
+    live_map, navigator = LiveMap(PARAMETERS.costmap_config), Navigator(PARAMETERS.settings())
     pose, heard_s = None, 0.0
     for number in range(most):
         now_s = number * PERIOD_S
@@ -165,11 +173,11 @@ class TestReplay:
 
     def test_takes_the_pose_from_transforms(self, live, tmp_path):
         """The robot's base lies off the frame that moves, and odometry off the map."""
-        apart = Pose2(0.3, -0.2, 0.0)
+        apart = Pose2D(0.3, -0.2, 0.0)
 
         def moved(time_s, pose):
-            odom = Pose2(pose.x_m - 1.0 - apart.x_m, pose.y_m - apart.y_m, 0.0)
-            return transforms(time_s, ('map', 'odom', Pose2(1.0, 0.0, 0.0)), ('odom', 'footprint', odom))
+            odom = Pose2D(pose.x_m - 1.0 - apart.x_m, pose.y_m - apart.y_m, 0.0)
+            return transforms(time_s, ('map', 'odom', Pose2D(1.0, 0.0, 0.0)), ('odom', 'footprint', odom))
 
         messages = live.messages(names={'pose': '/tf'}, pose_message=moved)
         fixed = transforms(0.0, ('footprint', 'base_link', apart))
@@ -434,7 +442,7 @@ class TestGoals:
             values = occupancy()
             values[1, 1] = number
             messages.append((number + 0.1, '/map', occupancy_grid(number + 0.1, values, GEOMETRY)))
-            goal = Pose2(number * 0.01, 2.0, 0.0)
+            goal = Pose2D(number * 0.01, 2.0, 0.0)
             messages.append((number + 0.2, '/goal_pose', pose_stamped(number + 0.2, goal)))
         with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
             given = bag.goals()
@@ -444,7 +452,7 @@ class TestGoals:
             assert number - 100 / (MOST_MAPS / 2) <= goal.occupancy[1, 1] <= number
 
     def test_are_read_while_there_is_time(self, tmp_path):
-        later = [(1.0 + number, '/goal_pose', pose_stamped(1.0 + number, Pose2(number, 1.0))) for number in range(9)]
+        later = [(1.0 + number, '/goal_pose', pose_stamped(1.0 + number, Pose2D(number, 1.0))) for number in range(9)]
         folder = files.write(tmp_path / 'bag', [*still(), *later])
         with open_bag(folder) as bag:
             assert len(bag.goals()) == 10
@@ -477,7 +485,7 @@ class TestSnapshots:
         for side, most in ((2, 5), (3, 2), (10, 1)):
             snapshots = Snapshots()
             for number in range(50):
-                assert snapshots.take(np.full((side, side), number, np.int8), Geometry(side, side, 0.1)) == number
+                assert snapshots.take(np.full((side, side), number, np.int8), MapGeometry(side, side, 0.1)) == number
                 assert 1 <= len(snapshots) <= most
             assert snapshots.at(0).occupancy[0, 0] == 0
 
@@ -487,5 +495,5 @@ class TestSnapshots:
         assert [snapshots.take(values.copy(), GEOMETRY) for _ in range(3)] == [0, 0, 0]
         values[1, 2] = 100
         assert snapshots.take(values, GEOMETRY) == 1
-        assert snapshots.take(values, Geometry(3, 2, 0.1)) == 2
+        assert snapshots.take(values, MapGeometry(3, 2, 0.1)) == 2
         assert len(snapshots) == 3

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from helpers.oracle import true_distance, true_distances
+from helpers.strategies import Problem, freed, paint, patched, problems, repainted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import true_distance, true_distances
-from strategies import Problem, freed, paint, patched, problems, repainted
 
+from benchmarks.baselines import BASELINES, a_star, adaptive_a_star, late_a_star, repeated_a_star
+from benchmarks.baselines.a_star import AStar
 from tb_planner import Changing, Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
-from tb_planner.baselines import BASELINES, a_star, adaptive_a_star, late_a_star, repeated_a_star
-from tb_planner.baselines.a_star import AStar
 
 TIES = ('larger_g', 'lifo')
 REPEATED = (repeated_a_star, adaptive_a_star)
@@ -222,7 +222,7 @@ def test_every_step_in_unknown_terrain_is_on_a_shortest_path_of_what_is_known(na
             a, news = agent.current_cell, None
             agent.run(1)
             if agent.current_cell != a:
-                known = agent.grid.costs if agent.grid.graded else agent.grid.blocked
+                known = agent.grid.costs if agent.grid.weighted else agent.grid.blocked
                 assert is_on_a_shortest_path(problem.terrain(known), problem.goal, a, agent.current_cell)
                 news = world.look(agent.current_cell, problem.goal)
                 steps += 1
@@ -305,10 +305,10 @@ def test_agents_live_in_changing_worlds(factory):
 
 # ---------------------------------------------------------------------- all baselines
 @pytest.mark.parametrize('name', sorted(BASELINES))
-@pytest.mark.parametrize('graded', [False, True])
-def test_every_baseline_runs_as_a_planner_does(name, graded):
+@pytest.mark.parametrize('weighted', [False, True])
+def test_every_baseline_runs_as_a_planner_does(name, weighted):
     blocked = walled(gap=6)
-    values = np.where(blocked, np.inf, 1.5).astype(np.float32) if graded else blocked
+    values = np.where(blocked, np.inf, 1.5).astype(np.float32) if weighted else blocked
     world = Static(Grid(values))
     agent = BASELINES[name](Grid(values), (1, 3), (7, 3), 8)
     shortest = find_path(world.grid, (1, 3), (7, 3))

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from benchmarks import adapters, rows, terrain
+from benchmarks.peers import path_length
 from tb_planner import Grid, find_path
-from tb_planner.benchmark import adapters, rows, terrain
-from tb_planner.benchmark.peers import path_length
 
-COMMAND = [sys.executable, '-m', 'tb_planner.benchmark']
+COMMAND = [sys.executable, '-m', 'benchmarks']
 PROVENANCE = {'date', 'commit', 'dirty', 'machine', 'cpu', 'cores', 'memory_gb', 'python', *rows.PACKAGES}
 
 MAPS = {

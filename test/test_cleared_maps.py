@@ -5,19 +5,19 @@ import logging
 import numpy as np
 import pytest
 
-from tb_planner.costmap import CostRules
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import LiveMap
-from tb_planner.ros.patience import Patience
-from tb_planner.ros.problems import Problems
+from tb_planner.geometry import MapGeometry
+from tb_planner.maps.costmap import CostmapConfig
+from tb_planner.maps.live_map import LiveMap
+from tb_planner.ros.cleared_map_guard import ClearedMapGuard
+from tb_planner.ros.throttled_log import ThrottledLog
 
 SIDE = 120
-GEOMETRY = Geometry(SIDE, SIDE, 0.05)
+GEOMETRY = MapGeometry(SIDE, SIDE, 0.05)
 LETHAL, UNKNOWN = 100, -1
 
 
 def walls():
-    """2,400 blocked cells of 14,400, and graded ones beside them."""
+    """2,400 blocked cells of 14,400, and weighted ones beside them."""
     cells = np.zeros((SIDE, SIDE), np.int8)
     cells[:, 48:72] = 40
     cells[:, 50:70] = LETHAL
@@ -27,7 +27,7 @@ def walls():
 @pytest.fixture
 def live_map():
     """With walls, which the reader knows."""
-    live = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m, unknown_cost=2.0))
+    live = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m, unknown_cost=2.0))
     live.full(walls(), GEOMETRY)
     assert not live.latest().cleared
     return live
@@ -49,7 +49,7 @@ def test_a_map_that_has_lost_most_of_its_obstacles_is_left_if_the_reader_wants_t
     assert live_map.offers_cleared
     update = live_map.latest()
     assert update.cleared
-    assert (np.count_nonzero(update.grid.blocked), len(update.change.fallen)) == (
+    assert (np.count_nonzero(update.grid.blocked), len(update.change.decreased)) == (
         59 * 20,
         61 * (20 + 4 * (what == 'freed')),
     )
@@ -105,8 +105,8 @@ def test_what_does_not_come_back_is_told_when_the_rest_has(live_map):
     assert live_map.latest(leave_cleared=True) is None
     changed(live_map, freed=slice(0, 10))
     update = live_map.latest(leave_cleared=True)
-    assert len(update.change.fallen) == 10 * 24
-    assert len(update.change.risen) == 0
+    assert len(update.change.decreased) == 10 * 24
+    assert len(update.change.increased) == 0
 
 
 # ------------------------------------------------------------------------------------------------------ patience
@@ -124,9 +124,9 @@ class Reader:
     """Who has five seconds of patience, and a clock that the test sets."""
 
     def __init__(self):
-        self.map = BusyMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
+        self.map = BusyMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
         self.now_s = 100.0
-        self.patience = Patience(5.0, Problems(logging.getLogger()), lambda: self.now_s)
+        self.patience = ClearedMapGuard(5.0, ThrottledLog(logging.getLogger()), lambda: self.now_s)
         self.map.full(walls(), GEOMETRY)
         assert self.look() is not None
 

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from PIL import Image, ImageColor
 
-from tb_planner import Static, TimeBoundedPlanner, move_to_goal, picture, tb_wa_star
-from tb_planner.__main__ import main
-from tb_planner.costmap import Costmap, CostRules
-from tb_planner.grid import Grid
-from tb_planner.maps import Map, read_map
+from tb_planner import Static, TimeBoundedPlanner, move_to_goal, tb_wa_star
+from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.files import Map, read_map
 from tb_planner.recording.format import MAGIC
+from tb_planner.search.grid import Grid
+from tb_planner.tools import plotting as picture
+from tb_planner.tools.cli import main
 
 ROOM = """type octile
 height 7
@@ -313,7 +314,7 @@ class TestPicture:
     def test_leaves_pyplot_and_its_global_state_alone(self):
         script = (
             'import sys, io, numpy as np\n'
-            'from tb_planner import picture\nfrom tb_planner.maps import Map\n'
+            'from tb_planner import picture\nfrom tb_planner.maps.files import Map\n'
             'grid = np.zeros((4, 5), np.int8)\n'
             'figure = picture.draw(Map("a", grid), grid + np.float32(1), start=(0, 0), goal=(3, 3))\n'
             'picture.save(figure, io.BytesIO())\n'
@@ -347,7 +348,7 @@ class TestPixels:
         occupancy = np.zeros((6, 9), np.int8)
         occupancy[2, 2] = 100
         occupancy[5, :3] = -1
-        rules = CostRules(resolution_m=1.0, robot_radius_m=1.0, inflation_radius_m=1.0)
+        rules = CostmapConfig(resolution_m=1.0, robot_radius_m=1.0, inflation_radius_m=1.0)
         expanded = np.zeros((6, 9), bool)
         expanded[0, 4:7] = True
         figure, pixels = self.drawn(
@@ -382,7 +383,7 @@ class TestPixels:
     def test_row_0_is_at_the_top_or_at_the_bottom(self, tmp_path):
         occupancy = np.zeros((6, 6), np.int8)
         occupancy[0, :] = 100
-        costs = Costmap(occupancy, CostRules(resolution_m=1.0)).costs
+        costs = Costmap(occupancy, CostmapConfig(resolution_m=1.0)).costs
         for y_up in (False, True):
             figure, pixels = self.drawn(tmp_path, Map('a', occupancy, y_up=y_up), costs, start=(0, 3), goal=(5, 3))
             blocked = self.in_map(figure, pixels, picture.BLOCKED_COLOUR)
@@ -394,7 +395,7 @@ class TestPixels:
     def test_cells_of_a_small_map_are_squares_of_one_colour(self, tmp_path):
         occupancy = np.zeros((100, 100), np.int8)
         occupancy[40:60:2, 40:60:2] = 100
-        costs = Costmap(occupancy, CostRules(resolution_m=1.0)).costs
+        costs = Costmap(occupancy, CostmapConfig(resolution_m=1.0)).costs
         figure, pixels = self.drawn(tmp_path, Map('a', occupancy), costs, start=(0, 0), goal=(99, 99))
         blocked = self.in_map(figure, pixels, picture.BLOCKED_COLOUR)
         side = blocked.shape[0] // 100

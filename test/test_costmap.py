@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from tb_planner.costmap import MAX_REACH, Costmap, CostRules
-from tb_planner.grid import COST_STEPS, MAX_COST, Grid
+from tb_planner.maps.costmap import MAX_REACH, Costmap, CostmapConfig
+from tb_planner.search.grid import COST_STEPS, MAX_COST, Grid
 
 OCCUPANCY_VALUES = st.sampled_from([0, 0, 0, 0, -1, 100, 100, 99, 98, 50, 1])
 
@@ -23,11 +23,11 @@ def occupancies(max_side=14, min_side=1):
 
 
 @st.composite
-def cost_rules(draw):
+def costmap_config(draw):
     resolution_m = draw(st.sampled_from([0.03, 0.05, 0.1, 1.0]))
     robot_cells = draw(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 3.0]))
     margin_cells = draw(st.sampled_from([0.0, 0.7, 1.0, 2.5, 4.0]))
-    return CostRules(
+    return CostmapConfig(
         resolution_m=resolution_m,
         lethal_threshold=draw(st.sampled_from([1, 50, 99, 100])),
         allow_unknown=draw(st.booleans()),
@@ -59,7 +59,7 @@ def expected_cost(occupancy, rules, x, y):
     return max(cost, rules.unknown_cost) if value == -1 else cost
 
 
-@given(occupancies(), cost_rules())
+@given(occupancies(), costmap_config())
 def test_costs_follow_the_definition_cell_by_cell(occupancy, rules):
     costs = Costmap(occupancy, rules).costs
     assert costs.shape == occupancy.shape
@@ -74,14 +74,14 @@ def test_costs_follow_the_definition_cell_by_cell(occupancy, rules):
             assert (costs[y, x] * COST_STEPS).is_integer()
 
 
-@given(occupancies(), cost_rules())
+@given(occupancies(), costmap_config())
 def test_a_grid_keeps_the_costs_as_they_are(occupancy, rules):
     costs = Costmap(occupancy, rules).costs
     assert np.array_equal(Grid(costs).costs, costs)
 
 
 def test_the_largest_costs_that_rules_allow_fit_a_grid():
-    rules = CostRules(
+    rules = CostmapConfig(
         resolution_m=1.0, lethal_threshold=100, unknown_cost=MAX_COST, cost_travel_multiplier=MAX_COST - 1
     )
     costs = Costmap([[-1, 99, 0]], rules).costs
@@ -89,12 +89,12 @@ def test_the_largest_costs_that_rules_allow_fit_a_grid():
     assert np.array_equal(Grid(costs).costs, costs)
 
 
-@given(occupancies(), cost_rules(), st.integers(1, 16))
+@given(occupancies(), costmap_config(), st.integers(1, 16))
 def test_costs_do_not_depend_on_the_size_of_the_tiles(occupancy, rules, tile):
     assert np.array_equal(Costmap(occupancy, rules, tile=tile).costs, Costmap(occupancy, rules).costs)
 
 
-@given(st.data(), occupancies(max_side=24, min_side=4), cost_rules(), st.sampled_from([1, 5, 256]))
+@given(st.data(), occupancies(max_side=24, min_side=4), costmap_config(), st.sampled_from([1, 5, 256]))
 def test_updates_give_what_a_fresh_start_gives(data, occupancy, rules, tile):
     costmap = Costmap(occupancy, rules, tile=tile)
     present = occupancy.copy()
@@ -118,7 +118,7 @@ def patches(draw, height, width):
 
 
 def test_update_of_one_cell_returns_no_more_than_the_inflation_radius_around_it():
-    rules = CostRules(resolution_m=0.1, robot_radius_m=0.2, inflation_radius_m=0.5)
+    rules = CostmapConfig(resolution_m=0.1, robot_radius_m=0.2, inflation_radius_m=0.5)
     costmap = Costmap(np.zeros((400, 300), np.int8), rules)
     costs, at = costmap.update([[100]], at=(100, 200))
     assert at == (95, 195)
@@ -128,7 +128,7 @@ def test_update_of_one_cell_returns_no_more_than_the_inflation_radius_around_it(
 
 
 def test_update_leaves_tiles_alone_that_no_change_can_reach(monkeypatch):
-    rules = CostRules(resolution_m=1.0, inflation_radius_m=3.0)
+    rules = CostmapConfig(resolution_m=1.0, inflation_radius_m=3.0)
     costmap = Costmap(np.zeros((64, 64), np.int8), rules, tile=8)
     computed = []
     compute = costmap._compute
@@ -144,13 +144,13 @@ def test_update_leaves_tiles_alone_that_no_change_can_reach(monkeypatch):
 
 def test_update_that_changes_nothing_returns_an_empty_patch():
     occupancy = np.zeros((5, 6), np.int8)
-    costmap = Costmap(occupancy, CostRules(resolution_m=1.0, inflation_radius_m=2.0))
+    costmap = Costmap(occupancy, CostmapConfig(resolution_m=1.0, inflation_radius_m=2.0))
     assert costmap.update(occupancy)[0].size == 0
     assert costmap.update(occupancy[1:3, 1:3], at=(2, 2))[0].size == 0
 
 
 def test_whole_map_is_taken_without_a_place():
-    rules = CostRules(resolution_m=1.0, inflation_radius_m=2.0)
+    rules = CostmapConfig(resolution_m=1.0, inflation_radius_m=2.0)
     occupancy = np.zeros((5, 6), np.int8)
     costmap = Costmap(occupancy, rules)
     occupancy[2, 3] = 100
@@ -159,7 +159,7 @@ def test_whole_map_is_taken_without_a_place():
 
 
 def test_what_is_returned_is_not_touched_by_later_updates():
-    costmap = Costmap(np.zeros((5, 5), np.int8), CostRules(resolution_m=1.0))
+    costmap = Costmap(np.zeros((5, 5), np.int8), CostmapConfig(resolution_m=1.0))
     costs, _ = costmap.update([[100]], at=(2, 2))
     costmap.update([[0]], at=(2, 2))
     assert np.isinf(costs[0, 0])
@@ -167,14 +167,14 @@ def test_what_is_returned_is_not_touched_by_later_updates():
 
 
 def test_costs_cannot_be_written_to_from_outside():
-    costmap = Costmap(np.zeros((2, 2), np.int8), CostRules(resolution_m=1.0))
+    costmap = Costmap(np.zeros((2, 2), np.int8), CostmapConfig(resolution_m=1.0))
     with pytest.raises(ValueError, match='read-only'):
         costmap.costs[0, 0] = 3.0
 
 
 def test_caller_keeps_its_own_array():
     occupancy = np.zeros((3, 3), np.int8)
-    costmap = Costmap(occupancy, CostRules(resolution_m=1.0))
+    costmap = Costmap(occupancy, CostmapConfig(resolution_m=1.0))
     occupancy[1, 1] = 100
     assert costmap.costs[1, 1] == 1
 
@@ -182,7 +182,7 @@ def test_caller_keeps_its_own_array():
 def test_cost_falls_with_distance_from_the_robots_radius_to_the_inflation_radius():
     occupancy = np.zeros((1, 30), np.int8)
     occupancy[0, 0] = 100
-    rules = CostRules(resolution_m=0.1, robot_radius_m=0.3, inflation_radius_m=2.0, cost_travel_multiplier=8.0)
+    rules = CostmapConfig(resolution_m=0.1, robot_radius_m=0.3, inflation_radius_m=2.0, cost_travel_multiplier=8.0)
     row = Costmap(occupancy, rules).costs[0]
     assert np.isinf(row[:4]).all()
     assert row[4] > 7
@@ -194,7 +194,7 @@ def test_cost_falls_with_distance_from_the_robots_radius_to_the_inflation_radius
 def test_a_radius_of_whole_cells_includes_the_last_of_them_in_spite_of_rounding():
     occupancy = np.zeros((1, 8), np.int8)
     occupancy[0, 0] = 100
-    rules = CostRules(resolution_m=0.05, robot_radius_m=0.15, inflation_radius_m=0.15)
+    rules = CostmapConfig(resolution_m=0.05, robot_radius_m=0.15, inflation_radius_m=0.15)
     assert np.isinf(Costmap(occupancy, rules).costs[0]).tolist() == [True] * 4 + [False] * 4
 
 
@@ -203,29 +203,29 @@ def test_a_radius_of_whole_cells_includes_the_last_of_them_in_spite_of_rounding(
     [({}, 1.0), ({'unknown_cost': 3.0}, 3.0), ({'allow_unknown': False, 'unknown_cost': 3.0}, math.inf)],
 )
 def test_unknown_is_free_costly_or_blocked(keywords, cost):
-    rules = CostRules(resolution_m=1.0, **keywords)
+    rules = CostmapConfig(resolution_m=1.0, **keywords)
     assert Costmap([[0, -1, 0]], rules).costs.tolist() == [[1.0, cost, 1.0]]
 
 
 def test_unknown_space_does_not_inflate_even_when_blocked():
-    rules = CostRules(resolution_m=1.0, allow_unknown=False, robot_radius_m=1.0, inflation_radius_m=3.0)
+    rules = CostmapConfig(resolution_m=1.0, allow_unknown=False, robot_radius_m=1.0, inflation_radius_m=3.0)
     assert Costmap([[0, -1, 0, 0]], rules).costs.tolist() == [[1.0, math.inf, 1.0, 1.0]]
 
 
 def test_known_obstacles_inflate_into_unknown_space():
-    rules = CostRules(resolution_m=1.0, robot_radius_m=1.0, inflation_radius_m=1.0)
+    rules = CostmapConfig(resolution_m=1.0, robot_radius_m=1.0, inflation_radius_m=1.0)
     assert Costmap([[100, -1, -1]], rules).costs.tolist() == [[math.inf, math.inf, 1.0]]
 
 
 def test_graded_occupancy_costs_in_proportion_up_to_the_threshold():
-    rules = CostRules(resolution_m=1.0, lethal_threshold=90, cost_travel_multiplier=4.0)
+    rules = CostmapConfig(resolution_m=1.0, lethal_threshold=90, cost_travel_multiplier=4.0)
     assert Costmap([[0, 25, 50, 75, 90, 100]], rules).costs.tolist() == [[1, 2, 3, 4, math.inf, math.inf]]
 
 
 def test_every_obstacle_beyond_the_edge_of_the_patch_is_seen():
     occupancy = np.zeros((21, 21), np.int8)
     occupancy[10, 0] = 100
-    rules = CostRules(resolution_m=1.0, robot_radius_m=2.0, inflation_radius_m=6.0)
+    rules = CostmapConfig(resolution_m=1.0, robot_radius_m=2.0, inflation_radius_m=6.0)
     costmap = Costmap(occupancy, rules)
     costs, (x, y) = costmap.update([[100]], at=(11, 10))
     assert (x, y) == (5, 4)
@@ -258,7 +258,7 @@ def test_every_obstacle_beyond_the_edge_of_the_patch_is_seen():
 )
 def test_rules_refuse_bad_values_with_value_and_limit(keywords, message):
     with pytest.raises(ValueError, match=f'^{re.escape(message)}$'):
-        CostRules(**{'resolution_m': 1.0, **keywords})
+        CostmapConfig(**{'resolution_m': 1.0, **keywords})
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_rules_refuse_bad_values_with_value_and_limit(keywords, message):
 )
 def test_bad_occupancy_is_refused_with_value_and_limit(occupancy, message):
     with pytest.raises(ValueError, match=f'^{re.escape(message)}$'):
-        Costmap(occupancy, CostRules(resolution_m=1.0))
+        Costmap(occupancy, CostmapConfig(resolution_m=1.0))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_bad_occupancy_is_refused_with_value_and_limit(occupancy, message):
 )
 def test_a_refused_update_changes_nothing(patch, at, message):
     occupancy = np.array([[0, 100, 0], [0, 0, 0], [0, 50, -1]], np.int8)
-    costmap = Costmap(occupancy, CostRules(resolution_m=1.0, inflation_radius_m=2.0))
+    costmap = Costmap(occupancy, CostmapConfig(resolution_m=1.0, inflation_radius_m=2.0))
     before = costmap.costs.copy()
     with pytest.raises(ValueError, match=f'^{re.escape(message)}$'):
         costmap.update(patch, at=at)
@@ -298,4 +298,4 @@ def test_a_refused_update_changes_nothing(patch, at, message):
 
 def test_a_tile_needs_at_least_one_cell():
     with pytest.raises(ValueError, match='tile 0 is below 1'):
-        Costmap([[0]], CostRules(resolution_m=1.0), tile=0)
+        Costmap([[0]], CostmapConfig(resolution_m=1.0), tile=0)

@@ -5,15 +5,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.oracle import Terrain, true_distance, true_distances
+from helpers.plain import load_plain
+from helpers.strategies import Problem, freed, paint, patched, problems, repainted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import Terrain, true_distance, true_distances
-from plain import load_plain
-from strategies import Problem, freed, paint, patched, problems, repainted
 
+from benchmarks.baselines import d_star_lite
+from benchmarks.baselines.d_star_lite_agent import DStarLite
 from tb_planner import Changing, Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
-from tb_planner.baselines import d_star_lite
-from tb_planner.baselines.d_star_lite_agent import DStarLite
 
 FAR = 1 << 62
 TIES = ('larger_g', 'smaller_g')
@@ -29,16 +29,16 @@ def kernel_cost(values, cells):
     return sum((1393 if x != u and y != v else 985) * int(t[y, x] + t[v, u]) for (x, y), (u, v) in pairwise(cells))
 
 
-def random_values(rng, shape, graded):
+def random_values(rng, shape, weighted):
     density = rng.choice((0.0, 0.1, 0.25, 0.4))
-    return paint(rng.bytes(shape[0] * shape[1]), shape, density, graded)
+    return paint(rng.bytes(shape[0] * shape[1]), shape, density, weighted)
 
 
 def random_problem(rng, max_side=20):
     height, width = (int(n) for n in rng.integers(2, max_side, 2))
-    graded = bool(rng.random() < 0.5)
+    weighted = bool(rng.random() < 0.5)
     start, goal = ((int(rng.integers(width)), int(rng.integers(height))) for _ in range(2))
-    values = freed(random_values(rng, (height, width), graded), start, goal)
+    values = freed(random_values(rng, (height, width), weighted), start, goal)
     return Problem(values, int(rng.choice((4, 8, 8))), bool(rng.random() < 0.5), start, goal)
 
 
@@ -83,7 +83,7 @@ def test_after_each_of_five_thousand_changes_the_path_costs_what_that_of_a_star_
             values = patched(values, patch, at)
             change = agent.grid.update(patch, at)
             searched += agent.map_changed(change)
-            changes, rises, falls = changes + 1, rises + len(change.risen), falls + len(change.fallen)
+            changes, rises, falls = changes + 1, rises + len(change.increased), falls + len(change.decreased)
             if rng.random() < 0.3:  # the next change finds the search under way
                 agent.search()
                 continue
@@ -335,7 +335,7 @@ def test_the_source_as_plain_python_does_the_same():
         problem, larger_g = random_problem(rng, max_side=12), bool(rng.random() < 0.5)
         grid, values, k = problem.grid(), problem.values, int(rng.choice((1, 4, 100)))
         state = grid.state(problem.start), grid.state(problem.goal)
-        arrays = grid.moves.reshape(-1), grid.terrain.reshape(-1), grid.width, grid.neighbours, grid.graded
+        arrays = grid.legal_moves.reshape(-1), grid.cost_u16.reshape(-1), grid.width, grid.neighbours, grid.weighted
         pair = [module.Search(*arrays, *state, larger_g) for module in (d_star_lite, plain)]
         for _ in range(10):
             n = int(rng.integers(1, 5))
@@ -348,7 +348,10 @@ def test_the_source_as_plain_python_does_the_same():
             patch, at = random_patch(rng, values, grid.cell(pair[0].s_start), problem.goal)
             values = patched(values, patch, at)
             change = grid.update(patch, at)
-            assert len({search.cells_changed(np.concatenate((change.risen, change.fallen))) for search in pair}) == 1
+            assert (
+                len({search.cells_changed(np.concatenate((change.increased, change.decreased))) for search in pair})
+                == 1
+            )
             assert len({(search.expansions, search.requeued, search.recomputed) for search in pair}) == 1
     assert moved > 50
 

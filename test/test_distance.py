@@ -5,13 +5,13 @@ import threading
 
 import numpy as np
 import pytest
+from helpers.plain import load_plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from plain import load_plain
 from scipy.ndimage import distance_transform_edt
 
-from tb_planner import distance
+from tb_planner.search import distance
 
 MODES = pytest.mark.parametrize('mode', [distance, load_plain('distance')], ids=['installed', 'plain'])
 
@@ -110,7 +110,7 @@ def threads_that_yield_only_by_themselves():
 @pytest.mark.usefixtures('threads_that_yield_only_by_themselves')
 def test_other_threads_run_meanwhile():
     if not distance.COMPILED:
-        pytest.skip('tb_planner.distance is not compiled here: plain Python keeps the GIL')
+        pytest.skip('tb_planner.search.distance is not compiled here: plain Python keeps the GIL')
     obstacles = np.random.default_rng(3).random((1000, 1000)) < 0.3
     has_run = []
     gate = threading.Lock()

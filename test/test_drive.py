@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tb_planner import picture
-from tb_planner.costmap import CostRules
-from tb_planner.drive import Drive, length_m, shortest_way
-from tb_planner.geometry import Geometry
-from tb_planner.maps import Map
+from tb_planner.geometry import MapGeometry
+from tb_planner.maps.costmap import CostmapConfig
+from tb_planner.maps.files import Map
+from tb_planner.tools import plotting as picture
+from tb_planner.tools.drive import Drive, length_m, shortest_way
 
 RESOLUTION_M = 0.1
-RULES = CostRules(resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.6)
+RULES = CostmapConfig(resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.6)
 
 
 def room(width_m=10.0, height_m=8.0, yaw=0.0):
@@ -73,7 +73,7 @@ def test_what_stood_somewhere_for_a_while_is_remembered_and_walls_are_not_news()
     drive = Drive(map_, RULES, (0.0, 0.0), (3.0, 0.0))
     later = map_.occupancy.copy()
     later[7, 9] = 100
-    message = Geometry(map_.width, map_.height, float(np.float32(RESOLUTION_M)), map_.origin)
+    message = MapGeometry(map_.width, map_.height, float(np.float32(RESOLUTION_M)), map_.origin)
     drive.see_map(later, message)
     drive.see_map(map_.occupancy, message)
     assert np.argwhere(drive.appeared).tolist() == [[7, 9]]
@@ -81,24 +81,24 @@ def test_what_stood_somewhere_for_a_while_is_remembered_and_walls_are_not_news()
 
 def test_a_map_of_another_size_is_passed_over():
     drive = Drive(room(), RULES, (0.0, 0.0), (3.0, 0.0))
-    drive.see_map(np.full((3, 3), 100, np.int8), Geometry(3, 3, RESOLUTION_M))
+    drive.see_map(np.full((3, 3), 100, np.int8), MapGeometry(3, 3, RESOLUTION_M))
     assert not drive.appeared.any()
 
 
 def test_a_picture_shows_what_appeared_where_it_restarted_and_both_ways(tmp_path):
     drive = Drive(room(), RULES, (0.0, 0.0), (8.0, 5.0))
-    drive.see_restarts({'blocked': 0, 'shorter': 0})
+    drive.see_restarts({'blocked': 0, 'shortcut_opened': 0})
     drive.save_picture(tmp_path / 'before.png', title='before')
     drive.appeared[40:50, 60:70] = True
     drive.see_pose((4.0, 0.5))
-    drive.see_restarts({'blocked': 2, 'shorter': 0})
+    drive.see_restarts({'blocked': 2, 'shortcut_opened': 0})
     drive.see_pose((8.0, 5.0))
     drive.save_picture(tmp_path / 'after.png', title='after', figures=['driven', 'far'])
     for colour in (picture.APPEARED_COLOUR, picture.AHEAD_COLOUR, picture.RESTART_COLOUR):
         assert not shows(tmp_path / 'before.png', colour)
         assert shows(tmp_path / 'after.png', colour)
     assert shows(tmp_path / 'before.png', picture.SHORTEST_COLOUR)
-    assert drive.restarts == {'blocked': 2, 'shorter': 0}
+    assert drive.restarts == {'blocked': 2, 'shortcut_opened': 0}
 
 
 def shows(path, colour):

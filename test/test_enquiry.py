@@ -1,23 +1,22 @@
-"""Enquiry: paths that somebody asks for, again and again, while the map changes."""
+"""PathPlanner: paths that somebody asks for, again and again, while the map changes."""
 
 import itertools
 import math
 
 import numpy as np
 import pytest
-from trip import free_room, picture, settings
+from helpers.trip import free_room, picture, settings
 
 from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
-from tb_planner import enquiry as enquiry_module
-from tb_planner.costmap import CostRules
-from tb_planner.enquiry import BEHIND_M, MOST_LEGS, Enquiry
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import LiveMap, MapUpdate
-from tb_planner.navigator import Pose2
-from tb_planner.planner import TimeBoundedPlanner
-from tb_planner.question import EnquiryStatus
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.costmap import CostmapConfig
+from tb_planner.maps.live_map import LiveMap, MapUpdate
+from tb_planner.navigation import path_planner as enquiry_module
+from tb_planner.navigation.path_planner import BEHIND_M, MOST_LEGS, PathPlanner
+from tb_planner.navigation.path_request import PathStatus
+from tb_planner.search.planner import TimeBoundedPlanner
 
-S = EnquiryStatus
+S = PathStatus
 CELL_M = 0.1
 
 WALL_WITH_DOORS = """
@@ -38,14 +37,14 @@ class Desk:
     """Asks for paths on a map in two grids, of which one is searched while the other is changed."""
 
     def __init__(self, blocked, *, tolerance_m=0.3, origin=(0.0, 0.0, 0.0), **changes):
-        self.enquiry = Enquiry(settings(**changes), tolerance_m)
+        self.enquiry = PathPlanner(settings(**changes), tolerance_m)
         self.show(blocked, origin=origin)
 
     def show(self, values, origin=(0.0, 0.0, 0.0)):
         """A map of a geometry of its own."""
         height, width = values.shape
         self.values = values.copy()
-        self.geometry = Geometry(width, height, CELL_M, origin)
+        self.geometry = MapGeometry(width, height, CELL_M, origin)
         self.grid, self.other = Grid(values), Grid(values)
         self.enquiry.take_in(MapUpdate(self.geometry, self.grid, None))
 
@@ -65,7 +64,7 @@ class Desk:
         self.change(values)
 
     def ask(self, start, *goals, robot=True, steps=1, k=None, anew=False):
-        self.enquiry.ask(Pose2(*start), [Pose2(*goal) for goal in goals], start_is_robot=robot, begins_anew=anew)
+        self.enquiry.ask(Pose2D(*start), [Pose2D(*goal) for goal in goals], start_is_robot=robot, begins_anew=anew)
         for _ in range(steps):
             answer = self.enquiry.step(lambda planner: planner.search(k))
         return answer
@@ -151,8 +150,8 @@ def test_a_request_without_goals_is_refused():
 
 
 def test_nothing_is_told_before_there_is_a_map():
-    enquiry = Enquiry(settings(), 0.3)
-    enquiry.ask(Pose2(0.1, 0.1), [Pose2(0.2, 0.2)], start_is_robot=True)
+    enquiry = PathPlanner(settings(), 0.3)
+    enquiry.ask(Pose2D(0.1, 0.1), [Pose2D(0.2, 0.2)], start_is_robot=True)
     assert enquiry.step(TimeBoundedPlanner.search).status == S.WAITING_FOR_MAP
 
 
@@ -274,11 +273,11 @@ def test_on_a_costmap_a_robot_in_a_walls_margin_is_not_led_through_the_wall(is_o
     cells[:, (12, 20)] = 100
     if is_open:
         cells[20:24, 13:20] = 0
-    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
-    live_map.full(cells, Geometry(60, 60, 0.05))
-    enquiry = Enquiry(settings(start_tolerance_m=0.4), 0.5)
+    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+    live_map.full(cells, MapGeometry(60, 60, 0.05))
+    enquiry = PathPlanner(settings(start_tolerance_m=0.4), 0.5)
     enquiry.take_in(live_map.latest())
-    enquiry.ask(Pose2(0.925, 1.275), [Pose2(0.825, 1.075)], start_is_robot=True)
+    enquiry.ask(Pose2D(0.925, 1.275), [Pose2D(0.825, 1.075)], start_is_robot=True)
     answer = enquiry.step(lambda planner: planner.search(10_000))
     assert answer.status == (S.FOUND if is_open else S.START_OCCUPIED)
     if is_open:
@@ -574,7 +573,7 @@ def test_on_a_finer_map_what_stands_between_the_points_of_a_path_is_seen():
     for pole in (False, True):
         blocked = np.zeros((40, 40), bool)
         blocked[9:13, 16] = pole  # around x = 0.825; the points are at 0.75 and 0.85
-        desk.enquiry.take_in(MapUpdate(Geometry(40, 40, CELL_M / 2), Grid(blocked), None))
+        desk.enquiry.take_in(MapUpdate(MapGeometry(40, 40, CELL_M / 2), Grid(blocked), None))
         assert (desk.ask((0.05, 0.55), (1.55, 0.55)).path is path) == (not pole)
 
 
@@ -605,7 +604,7 @@ def test_on_a_map_that_rolls_along_with_the_robot_a_path_through_poses_stays_and
     assert desk.enquiry.searches == searches
     values, origin = seen_from(world, 15)
     values = np.kron(values, np.ones((finer, finer), bool))
-    geometry = Geometry(values.shape[1], values.shape[0], CELL_M / finer, origin)
+    geometry = MapGeometry(values.shape[1], values.shape[0], CELL_M / finer, origin)
     desk.enquiry.take_in(MapUpdate(geometry, Grid(values), None))
     near = path.ends[0] - 3
     rest = desk.ask(path.points_m[near], *goals[1:]).path

@@ -19,25 +19,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import engine
+from benchmarks.__main__ import FROM_PAPERS
+from benchmarks.baselines import BASELINES
+from benchmarks.cells import NotRun, Results, read_results
+from benchmarks.engine import TIMES, Options, Outcome, attempt, check_versions, version
+from benchmarks.floating_ties import floating_a_star
+from benchmarks.map_sets import maps_of
+from benchmarks.ours import OURS_REPLANNING
+from benchmarks.paper_2009 import PAPER_2009
+from benchmarks.paper_2012 import PAPER_2012
+from benchmarks.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
+from benchmarks.reasons import FLOATING, REASONS, TRACED
+from benchmarks.terrain import Problem
+from benchmarks.trials import KEY, Ground, Part, Setting, new_agent, tasks_of
 from tb_planner import Changing, Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
-from tb_planner.baselines import BASELINES
-from tb_planner.benchmark import engine
-from tb_planner.benchmark.__main__ import FROM_PAPERS
-from tb_planner.benchmark.cells import NotRun, Results, read_results
-from tb_planner.benchmark.engine import TIMES, Options, Outcome, attempt, check_versions, version
-from tb_planner.benchmark.floating_ties import floating_a_star
-from tb_planner.benchmark.map_sets import maps_of
-from tb_planner.benchmark.ours import OURS_REPLANNING
-from tb_planner.benchmark.paper_2009 import PAPER_2009
-from tb_planner.benchmark.paper_2012 import PAPER_2012
-from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
-from tb_planner.benchmark.reasons import FLOATING, REASONS, TRACED
-from tb_planner.benchmark.terrain import Problem
-from tb_planner.benchmark.trials import KEY, Ground, Part, Setting, new_agent, tasks_of
 
 pytestmark = pytest.mark.slow
 
-COMMAND = [sys.executable, '-m', 'tb_planner.benchmark', 'run']
+COMMAND = [sys.executable, '-m', 'benchmarks', 'run']
 BY_CLOCK = '2012-time'
 NAMES = [experiment.name for experiment in FROM_PAPERS]
 

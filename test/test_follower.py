@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from helpers.strategies import problems
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import distance_transform_edt
-from strategies import problems
 
 from tb_planner import Grid, Status, TimeBoundedPlanner, find_path, tb_gbfs, tb_wa_star, tba_star
-from tb_planner.follower import Follower
-from tb_planner.restart import Reason
+from tb_planner.navigation.follower import Follower
+from tb_planner.search.restart import RestartReason
 
 DISTANCE, TOLERANCE = 10.0, 4.0
 
@@ -75,7 +75,7 @@ class Drive:
 
     @property
     def off_route(self):
-        return self.planner.restarts[Reason.OFF_ROUTE]
+        return self.planner.restarts[RestartReason.OFF_ROUTE]
 
 
 def drive(
@@ -104,17 +104,17 @@ def drive(
         if happens is not None:
             happens(tick, seen.robot, planner)
         pose = tuple(float(p + n) for p, n in zip(seen.robot.position, random.normal(0, noise, 2)))
-        passed = follower.passed(grid.terrain, planner.route_cells(follower.window), pose)
+        passed = follower.passed(grid.cost_u16, planner.route_cells(follower.window), pose)
         if passed is None:
             planner.leave_route(tuple(min(max(int(p), 0), n - 1) for p, n in zip(pose, (grid.width, grid.height))))
         else:
             planner.advance_by(passed)
         planner.search()
         route = planner.route_cells(follower.window)
-        aim = follower.aim(grid.terrain, route, pose, end if tuple(route[-1]) == goal else None)
-        look_at(seen, grid.terrain, route, pose, aim, last)
+        aim = follower.aim(grid.cost_u16, route, pose, end if tuple(route[-1]) == goal else None)
+        look_at(seen, grid.cost_u16, route, pose, aim, last)
         last = tuple(route[aim.index].tolist())
-        seen.robot.drive(grid.terrain, aim.x, aim.y)
+        seen.robot.drive(grid.cost_u16, aim.x, aim.y)
         seen.ticks = tick + 1
         seen.arrived = math.dist(seen.robot.position, end) < 0.7
         if seen.arrived:
@@ -319,7 +319,7 @@ def test_corners_that_the_route_cuts_do_not_hold_the_robot_up(noise, grip):
     seen = drive(blocked, (1, 1), (22, 22), corner_cutting=True, noise=noise, grip=grip)
     assert seen.arrived
     assert seen.off_route == 0
-    depths = [distance_to_free(seen.planner.grid.terrain, position) for position, _, _ in seen.track]
+    depths = [distance_to_free(seen.planner.grid.cost_u16, position) for position, _, _ in seen.track]
     assert max(depths) < 0.4
 
 
@@ -345,7 +345,7 @@ def test_a_push_farther_than_the_tolerance_restarts_once_and_at_once(dx, dy):
 
     def happens(tick, robot, planner):
         push(50, dx, dy)(tick, robot, planner)
-        restarted.append(planner.restarts[Reason.OFF_ROUTE])
+        restarted.append(planner.restarts[RestartReason.OFF_ROUTE])
 
     seen = drive(np.zeros((21, 60), bool), (3, 10), (55, 10), happens=happens)
     assert seen.arrived
@@ -365,7 +365,7 @@ def test_a_push_across_a_wall_restarts_within_two_ticks_though_it_is_within_the_
 
     def happens(tick, robot, planner):
         push(60, 0, 2.5)(tick, robot, planner)
-        restarted.append(planner.restarts[Reason.OFF_ROUTE])
+        restarted.append(planner.restarts[RestartReason.OFF_ROUTE])
 
     seen = drive(two_halls(), (3, 9), (40, 9), happens=happens)
     waypoints = [aim for _, _, aim in seen.track[60:63]]
@@ -494,8 +494,8 @@ def test_no_waypoint_leads_through_cells_dearer_than_the_route():
     costs[2:9, 2:9] = 8.0
     planner = TimeBoundedPlanner(Grid(costs), (1, 5), (9, 5), tba_star(), k=1000)
     planner.search()
-    aim = new_follower().aim(planner.grid.terrain, planner.route_cells(), (1.5, 5.5), (9.5, 5.5))
-    assert crossed(planner.grid.terrain, (1.5, 5.5), (aim.x, aim.y)).max() == planner.grid.terrain[0, 0]
+    aim = new_follower().aim(planner.grid.cost_u16, planner.route_cells(), (1.5, 5.5), (9.5, 5.5))
+    assert crossed(planner.grid.cost_u16, (1.5, 5.5), (aim.x, aim.y)).max() == planner.grid.cost_u16[0, 0]
 
 
 def test_a_robot_in_a_dear_cell_is_led_out_of_it():
@@ -608,26 +608,26 @@ def test_on_any_map_a_waypoint_is_on_the_route_near_enough_and_in_sight(problem,
     x, y = centre(route[int(share * (len(route) - 1))].tolist())
     position = (x + dx, y + dy)
     follower = new_follower(corner_cutting=problem.corner_cutting)
-    passed = follower.passed(grid.terrain, route, position)
+    passed = follower.passed(grid.cost_u16, route, position)
     if passed is None:
         return
     assert 0 <= passed < len(route)
     ahead = route[passed:]
-    aim = follower.aim(grid.terrain, ahead, position)
-    if not is_free(grid.terrain, position):
-        assert is_free(grid.terrain, (aim.x, aim.y))
+    aim = follower.aim(grid.cost_u16, ahead, position)
+    if not is_free(grid.cost_u16, position):
+        assert is_free(grid.cost_u16, (aim.x, aim.y))
         return
     steps = np.hypot(*np.diff(ahead[: aim.index + 1], axis=0).T)
     assert steps.sum() <= DISTANCE + math.sqrt(2)
     cut = problem.corner_cutting and math.dist(position, (aim.x, aim.y)) < 2
-    assert cut or sees(grid.terrain, position, (aim.x, aim.y))
+    assert cut or sees(grid.cost_u16, position, (aim.x, aim.y))
     if (aim.x, aim.y) == centre(ahead[aim.index].tolist()) and math.dist(position, (aim.x, aim.y)) > 4:
         columns, rows = ahead[: aim.index + 1].T
-        own = grid.terrain[int(position[1]), int(position[0])]
-        assert crossed(grid.terrain, position, (aim.x, aim.y)).max() <= max(grid.terrain[rows, columns].max(), own)
+        own = grid.cost_u16[int(position[1]), int(position[0])]
+        assert crossed(grid.cost_u16, position, (aim.x, aim.y)).max() <= max(grid.cost_u16[rows, columns].max(), own)
 
 
-@given(problems(max_side=14, graded=False), st.integers(0, 2**32 - 1), st.sampled_from((0.0, 0.1, 0.2)))
+@given(problems(max_side=14, weighted=False), st.integers(0, 2**32 - 1), st.sampled_from((0.0, 0.1, 0.2)))
 def test_on_any_map_a_robot_arrives_where_a_path_leads(problem, seed, noise):
     if find_path(problem.grid(), problem.start, problem.goal).status is not Status.AT_GOAL:
         return

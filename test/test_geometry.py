@@ -1,4 +1,4 @@
-"""Geometry: metres to cells and back, on shifted and rotated maps."""
+"""MapGeometry: metres to cells and back, on shifted and rotated maps."""
 
 import math
 
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_planner.geometry import Geometry
-from tb_planner.maps import Map
+from tb_planner.geometry import MapGeometry
+from tb_planner.maps.files import Map
 
 metres = st.floats(-1e4, 1e4)
 geometries = st.builds(
-    Geometry,
+    MapGeometry,
     st.integers(1, 4000),
     st.integers(1, 4000),
     st.floats(0.01, 5.0),
@@ -55,20 +55,20 @@ def test_arrays_are_turned_like_single_points(geometry, cells):
 
 
 def test_a_quarter_turn_lays_the_grid_s_x_along_the_world_s_y():
-    geometry = Geometry(20, 10, 0.5, (3.0, -1.0, math.pi / 2))
+    geometry = MapGeometry(20, 10, 0.5, (3.0, -1.0, math.pi / 2))
     assert geometry.to_world(4.0, 0.0) == pytest.approx((3.0, 1.0))
     assert geometry.to_world(0.0, 4.0) == pytest.approx((1.0, -1.0))
     assert geometry.cell_at(2.9, -0.9) == (0, 0)
 
 
 def test_a_point_on_the_line_between_two_cells_belongs_to_the_greater_one():
-    geometry = Geometry(10, 10, 0.25)
+    geometry = MapGeometry(10, 10, 0.25)
     assert geometry.cell_at(0.5, 0.0) == (2, 0)
     assert geometry.cell_at(-0.001, 0.0) == (-1, 0)
 
 
 def test_only_cells_of_the_map_are_contained():
-    geometry = Geometry(4, 3, 1.0)
+    geometry = MapGeometry(4, 3, 1.0)
     inside = [(x, y) for x in range(-2, 7) for y in range(-2, 7) if geometry.contains((x, y))]
     assert inside == [(x, y) for x in range(4) for y in range(3)]
 
@@ -87,17 +87,17 @@ def test_only_cells_of_the_map_are_contained():
 )
 def test_a_map_that_lies_nowhere_is_refused_with_value_and_limit(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Geometry(*arguments)
+        MapGeometry(*arguments)
 
 
 def test_equal_geometries_are_equal():
-    assert Geometry(4, 3, 0.1, (1.0, 2.0, 0.0)) == Geometry(4, 3, 0.1, (1.0, 2.0, 0.0))
-    assert Geometry(4, 3, 0.1, (1.0, 2.0, 0.0)) != Geometry(4, 3, 0.1, (1.0, 2.001, 0.0))
+    assert MapGeometry(4, 3, 0.1, (1.0, 2.0, 0.0)) == MapGeometry(4, 3, 0.1, (1.0, 2.0, 0.0))
+    assert MapGeometry(4, 3, 0.1, (1.0, 2.0, 0.0)) != MapGeometry(4, 3, 0.1, (1.0, 2.001, 0.0))
 
 
 def test_a_map_from_a_file_has_the_geometry_of_its_file():
     occupancy = np.zeros((3, 4), np.int8)
     a_map = Map('hall', occupancy, 0.05, (-1.0, 2.0, 0.3), y_up=True)
-    assert a_map.geometry == Geometry(4, 3, 0.05, (-1.0, 2.0, 0.3))
+    assert a_map.geometry == MapGeometry(4, 3, 0.05, (-1.0, 2.0, 0.3))
     assert a_map.cell_at(-0.9, 2.2) == a_map.geometry.cell_at(-0.9, 2.2)
     assert a_map.centre_of((2, 1)) == a_map.geometry.centre_of((2, 1))

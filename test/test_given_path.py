@@ -1,13 +1,13 @@
-"""PathGiver: which paths a controller is given, and when it is told to stand still."""
+"""ControllerPathPolicy: which paths a controller is given, and when it is told to stand still."""
 
 import numpy as np
 import pytest
-from trip import Trip, free_room, picture
+from helpers.trip import Trip, free_room, picture
 
 from tb_planner import tb_wa_star
-from tb_planner.geometry import Geometry
-from tb_planner.given_path import PathGiver, thinned
-from tb_planner.navigator import NavigationStatus, Pose2
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.navigation.given_path import ControllerPathPolicy, thinned
+from tb_planner.navigation.navigator import NavigationStatus
 
 WALL_WITH_TWO_DOORS = """
     ..............................
@@ -28,7 +28,7 @@ class Given:
 
     def __init__(self, trip):
         self.trip = trip
-        self.giver = PathGiver()
+        self.giver = ControllerPathPolicy()
         self.paths = []
         """Each that was given, and None for every stop."""
 
@@ -57,7 +57,7 @@ def test_on_a_map_that_does_not_change_one_path_is_given_and_a_stop_on_arrival()
     assert given.trip.last.status == NavigationStatus.ARRIVED
     assert path.points_m[0] == pytest.approx((0.35, 0.55))
     assert path.points_m[-1] == pytest.approx((2.62, 0.57))
-    assert path.goal == Pose2(2.62, 0.57, 0.5)
+    assert path.goal == Pose2D(2.62, 0.57, 0.5)
 
 
 def test_to_a_controller_that_begins_anew_the_way_is_given_from_where_the_robot_is():
@@ -139,9 +139,9 @@ def test_a_map_that_grows_or_moves_by_part_of_a_cell_gives_nothing_anew_while_th
     trip = Trip(free_room(60, 20), (0.35, 1.05), (5.65, 1.05))
     given = Given(trip)
     given.drive(3)
-    trip.move_map(free_room(70, 25), Geometry(70, 25, 0.1, (-0.5, -0.3, 0.0)))
+    trip.move_map(free_room(70, 25), MapGeometry(70, 25, 0.1, (-0.5, -0.3, 0.0)))
     given.drive(3)
-    trip.move_map(free_room(70, 25), Geometry(70, 25, 0.1, (-0.53, -0.3, 0.0)))
+    trip.move_map(free_room(70, 25), MapGeometry(70, 25, 0.1, (-0.53, -0.3, 0.0)))
     given.drive(200)
     assert trip.last.status == NavigationStatus.ARRIVED
     assert len(given.paths) == 2
@@ -174,7 +174,7 @@ def test_a_cancelled_goal_a_blocked_one_and_no_path_stop_the_robot():
 def test_a_goal_in_the_cell_of_the_old_one_is_another_path():
     given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07)))
     given.drive(5)
-    given.trip.navigator.new_goal(Pose2(5.66, 1.03, -1.0))
+    given.trip.navigator.new_goal(Pose2D(5.66, 1.03, -1.0))
     given.drive(1)
     _, second = given.paths
     assert second.points_m[-1] == pytest.approx((5.66, 1.03))

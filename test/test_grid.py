@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from helpers.oracle import SIXTEENTHS, Terrain
+from helpers.strategies import patched, problems, repainted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import SIXTEENTHS, Terrain
-from strategies import patched, problems, repainted
 
 from tb_planner import Grid
-from tb_planner.grid import COST_STEPS
+from tb_planner.search.grid import COST_STEPS
 
 
 def state_ids(mask):
@@ -108,8 +108,8 @@ def test_after_any_patches_a_grid_is_as_if_made_afresh(problem, patches, data):
         patch, at = repainted(data.draw, values)
         before, values = values, patched(values, patch, at)
         change = grid.update(patch, at=at)
-        assert sorted(change.risen.tolist()) == state_ids(as_costs(values) > as_costs(before))
-        assert sorted(change.fallen.tolist()) == state_ids(as_costs(values) < as_costs(before))
+        assert sorted(change.increased.tolist()) == state_ids(as_costs(values) > as_costs(before))
+        assert sorted(change.decreased.tolist()) == state_ids(as_costs(values) < as_costs(before))
         assert bool(change) == bool((as_costs(values) != as_costs(before)).any())
     fresh = Grid(values, neighbours=problem.neighbours, corner_cutting=problem.corner_cutting)
     assert_same(grid, fresh)
@@ -122,8 +122,8 @@ def test_a_full_update_is_a_patch_of_everything(problem, data):
     patch, at = repainted(data.draw, problem.values)
     values = patched(problem.values, patch, at)
     change = grid.update(values)
-    assert sorted(change.risen.tolist()) == state_ids(as_costs(values) > as_costs(problem.values))
-    assert sorted(change.fallen.tolist()) == state_ids(as_costs(values) < as_costs(problem.values))
+    assert sorted(change.increased.tolist()) == state_ids(as_costs(values) > as_costs(problem.values))
+    assert sorted(change.decreased.tolist()) == state_ids(as_costs(values) < as_costs(problem.values))
     assert_same(grid, Grid(values, neighbours=problem.neighbours, corner_cutting=problem.corner_cutting))
 
 
@@ -138,8 +138,8 @@ def test_an_update_that_changes_nothing_is_no_change():
 def test_a_grid_of_costs_takes_blocked_cells():
     grid = Grid(np.full((3, 3), 2.5))
     change = grid.update(np.array([[True, False]]), at=(1, 1))
-    assert change.risen.tolist() == [4]
-    assert change.fallen.tolist() == [5]
+    assert change.increased.tolist() == [4]
+    assert change.decreased.tolist() == [5]
     assert np.isinf(grid.costs[1, 1])
     assert grid.step_cost((2, 0), (2, 1)) == 1.75
 
@@ -165,12 +165,12 @@ def test_a_patch_touches_nothing_beyond_the_cells_around_it():
     """The work goes with the patch: marks put on all other cells are still there afterwards."""
     grid = Grid(np.zeros((40, 50), dtype=bool))
     mark = 0xAA
-    grid.moves[...] = mark
+    grid.legal_moves[...] = mark
     assert grid.update(np.ones((3, 4), dtype=bool), at=(20, 10))
     far = np.ones((40, 50), dtype=bool)
     far[9:14, 19:25] = False
-    assert (grid.moves[far] == mark).all()
-    assert (grid.moves[~far] != mark).all()
+    assert (grid.legal_moves[far] == mark).all()
+    assert (grid.legal_moves[~far] != mark).all()
 
 
 def test_terrain_and_grid_agree_on_a_map_one_cell_wide():

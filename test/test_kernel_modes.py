@@ -22,7 +22,7 @@ class PlainKernel(MetaPathFinder):
     """Finds kernel.py where Python would prefer the compiled module beside it."""
 
     def find_spec(self, name, path, target=None):
-        if name != 'tb_planner.kernel':
+        if name != 'tb_planner.search.kernel':
             return None
         return importlib.util.spec_from_file_location(name, Path(path[0]) / 'kernel.py')
 
@@ -141,7 +141,7 @@ def everything():
 
 def run_plain():
     sys.meta_path.insert(0, PlainKernel())
-    from tb_planner import kernel
+    from tb_planner.search import kernel
 
     return {'compiled': bool(kernel.COMPILED), **everything()}
 
@@ -160,10 +160,10 @@ def plain():
 
 @pytest.fixture(scope='module')
 def compiled():
-    from tb_planner import kernel
+    from tb_planner.search import kernel
 
     if not kernel.COMPILED:
-        pytest.skip('tb_planner.kernel is not compiled here: there is nothing to compare')
+        pytest.skip('tb_planner.search.kernel is not compiled here: there is nothing to compare')
     return everything()
 
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_planner import Grid, OutsideGrid, TimeBoundedPlanner
-from tb_planner.costmap import Costmap, CostRules
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import LiveMap
+from tb_planner.geometry import MapGeometry
+from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.live_map import LiveMap
 
 RULES = {
-    'plain': lambda resolution_m: CostRules(resolution_m=resolution_m, cost_travel_multiplier=0.0),
-    'graded': lambda resolution_m: CostRules(resolution_m=resolution_m, allow_unknown=False),
-    'inflated': lambda resolution_m: CostRules(
+    'plain': lambda resolution_m: CostmapConfig(resolution_m=resolution_m, cost_travel_multiplier=0.0),
+    'weighted': lambda resolution_m: CostmapConfig(resolution_m=resolution_m, allow_unknown=False),
+    'inflated': lambda resolution_m: CostmapConfig(
         resolution_m=resolution_m,
         lethal_threshold=60,
         unknown_cost=2.5,
@@ -40,7 +40,7 @@ def occupancies(draw, shape):
 @st.composite
 def geometries(draw):
     side = st.integers(1, 14)
-    return Geometry(
+    return MapGeometry(
         draw(side), draw(side), draw(st.sampled_from((0.5, 0.05))), (draw(st.sampled_from((0.0, 1.5))), 0.0, 0.0)
     )
 
@@ -100,15 +100,15 @@ def ask(live_map, model, call):
 
 def same_map(grid, other):
     return (
-        (grid.width, grid.height, grid.graded, grid.neighbours, grid.corner_cutting)
-        == (other.width, other.height, other.graded, other.neighbours, other.corner_cutting)
-        and np.array_equal(grid.terrain, other.terrain)
-        and np.array_equal(grid.moves, other.moves)
+        (grid.width, grid.height, grid.weighted, grid.neighbours, grid.corner_cutting)
+        == (other.width, other.height, other.weighted, other.neighbours, other.corner_cutting)
+        and np.array_equal(grid.cost_u16, other.terrain)
+        and np.array_equal(grid.legal_moves, other.moves)
     )
 
 
 def difference(before, after, corner_cutting):
-    """States that have risen, fallen and opened, by their costs."""
+    """States that have increased, decreased and opened, by their costs."""
     inf = np.iinfo(np.int32).max
     old, new = (np.where(t == 0, inf, t.astype(np.int32)).reshape(-1) for t in (before, after))
     opened = [] if corner_cutting else np.flatnonzero((old == inf) & (new < inf)).tolist()
@@ -116,7 +116,7 @@ def difference(before, after, corner_cutting):
 
 
 def as_lists(change):
-    return tuple(sorted(states.tolist()) for states in (change.risen, change.fallen, change.opened))
+    return tuple(sorted(states.tolist()) for states in (change.increased, change.decreased, change.opened))
 
 
 class Reader:
@@ -129,8 +129,8 @@ class Reader:
     def look(self):
         """Fetches; the grid read so far must not have changed, and the change must be the difference."""
         if self.update is not None:
-            assert np.array_equal(self.update.grid.terrain, self.terrain)
-            assert np.array_equal(self.update.grid.moves, self.moves)
+            assert np.array_equal(self.update.grid.cost_u16, self.terrain)
+            assert np.array_equal(self.update.grid.legal_moves, self.moves)
         update = self.live_map.latest()
         if update is None:
             return
@@ -138,10 +138,10 @@ class Reader:
             assert update.geometry == self.update.geometry
             assert update.grid is not self.update.grid
             assert update.change
-            expected = difference(self.terrain, update.grid.terrain, update.grid.corner_cutting)
+            expected = difference(self.terrain, update.grid.cost_u16, update.grid.corner_cutting)
             assert as_lists(update.change) == expected
         self.fetched += 1
-        self.update, self.terrain, self.moves = update, update.grid.terrain.copy(), update.grid.moves.copy()
+        self.update, self.terrain, self.moves = update, update.grid.cost_u16.copy(), update.grid.legal_moves.copy()
 
 
 @settings(max_examples=300, deadline=None)
@@ -204,16 +204,16 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
     """Over a long sequence of patches and whole maps, by latest() and use_grid() or by observe()."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        geometry = Geometry(40, 30, 0.05)
+        geometry = MapGeometry(40, 30, 0.05)
         occupancy = np.where(rng.random((30, 40)) < 0.15, 100, 0).astype(np.int8)
         occupancy[:2, :2] = occupancy[-2:, -2:] = 0
-        live_map = LiveMap(RULES['graded'], corner_cutting=corner_cutting, tile=8)
+        live_map = LiveMap(RULES['weighted'], corner_cutting=corner_cutting, tile=8)
         live_map.full(occupancy, geometry)
         grid = live_map.latest().grid
         assert grid.spare_search is not None
         following = TimeBoundedPlanner(grid, (0, 0), (39, 29), k=20)
         assert grid.spare_search is None
-        costs = Costmap(occupancy, RULES['graded'](0.05))
+        costs = Costmap(occupancy, RULES['weighted'](0.05))
         observing = TimeBoundedPlanner(Grid(costs.costs, corner_cutting=corner_cutting), (0, 0), (39, 29), k=20)
         for _ in range(120):
             assert following.step() == observing.step()
@@ -236,9 +236,9 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
 def test_a_map_that_says_the_same_again_is_no_news():
     live_map = LiveMap(RULES['inflated'])
     occupancy = occupancy_of(bytes(range(200)), (10, 20))
-    live_map.full(occupancy, Geometry(20, 10, 0.05))
+    live_map.full(occupancy, MapGeometry(20, 10, 0.05))
     assert live_map.latest() is not None
-    live_map.full(occupancy.copy(), Geometry(20, 10, 0.05))
+    live_map.full(occupancy.copy(), MapGeometry(20, 10, 0.05))
     live_map.patch(occupancy[2:5, 3:9], (3, 2))
     live_map.set_rules(RULES['inflated'])
     assert live_map.latest() is None
@@ -246,7 +246,7 @@ def test_a_map_that_says_the_same_again_is_no_news():
 
 def test_a_change_that_was_undone_before_it_was_fetched_is_no_news():
     live_map = LiveMap(RULES['plain'])
-    live_map.full(np.zeros((10, 20), np.int8), Geometry(20, 10, 0.05))
+    live_map.full(np.zeros((10, 20), np.int8), MapGeometry(20, 10, 0.05))
     live_map.latest()
     for value in (100, 0):
         live_map.patch(np.full((2, 2), value, np.int8), (4, 4))
@@ -254,26 +254,26 @@ def test_a_change_that_was_undone_before_it_was_fetched_is_no_news():
 
 
 def test_only_the_tiles_that_a_change_can_reach_are_computed(monkeypatch):
-    from tb_planner.costmap import Conversion
+    from tb_planner.maps.costmap import CostTable
 
     live_map = LiveMap(RULES['inflated'], tile=16)
-    live_map.full(np.zeros((160, 160), np.int8), Geometry(160, 160, 0.05))
+    live_map.full(np.zeros((160, 160), np.int8), MapGeometry(160, 160, 0.05))
     live_map.latest()
-    computed, terrain = [], Conversion.terrain
+    computed, terrain = [], CostTable.terrain
 
     def counted(self, occupancy, box):
         computed.append((box.x1 - box.x0) * (box.y1 - box.y0))
         return terrain(self, occupancy, box)
 
-    monkeypatch.setattr(Conversion, 'terrain', counted)
+    monkeypatch.setattr(CostTable, 'terrain', counted)
     live_map.patch(np.array([[100]], np.int8), (40, 40))
     assert sum(computed) == 7 * 7
 
 
 def test_other_rules_give_other_costs_of_the_same_occupancy():
-    live_map = LiveMap(RULES['graded'])
+    live_map = LiveMap(RULES['weighted'])
     occupancy = occupancy_of(bytes(range(200)), (10, 20))
-    live_map.full(occupancy, Geometry(20, 10, 0.05))
+    live_map.full(occupancy, MapGeometry(20, 10, 0.05))
     first = live_map.latest()
     live_map.set_rules(RULES['inflated'])
     second = live_map.latest()
@@ -282,13 +282,13 @@ def test_other_rules_give_other_costs_of_the_same_occupancy():
     live_map.set_rules(RULES['plain'])
     third = live_map.latest()
     assert third.change is None
-    assert (first.grid.graded, second.grid.graded, third.grid.graded) == (True, True, False)
+    assert (first.grid.weighted, second.grid.weighted, third.grid.weighted) == (True, True, False)
 
 
 def test_a_map_of_other_geometry_is_all_new_though_size_and_cells_are_the_same():
     live_map = LiveMap(RULES['plain'])
     occupancy = np.zeros((10, 20), np.int8)
-    for geometry in (Geometry(20, 10, 0.05), Geometry(20, 10, 0.05, (0.025, 0.0, 0.0)), Geometry(20, 10, 0.1)):
+    for geometry in (MapGeometry(20, 10, 0.05), MapGeometry(20, 10, 0.05, (0.025, 0.0, 0.0)), MapGeometry(20, 10, 0.1)):
         live_map.full(occupancy, geometry)
         update = live_map.latest()
         assert update.change is None
@@ -317,11 +317,11 @@ def small():
         (lambda m: m.patch(small() + 101, (0, 0)), ValueError, r'occupancy 101 at \(0, 0\) is above 100'),
         (lambda m: m.patch(small() - 2, (0, 0)), ValueError, r'occupancy -2 at \(0, 0\) is below -1'),
         (lambda m: m.patch(np.zeros((0, 3), np.int8), (0, 0)), ValueError, r'3 x 0 cells is empty'),
-        (lambda m: m.full(small(), Geometry(3, 3, 0.05)), ValueError, r'has 3 x 2 cells; its geometry has 3 x 3'),
-        (lambda m: m.full(np.full((10, 20), 101, np.int8), Geometry(20, 10, 0.05)), ValueError, r'above 100'),
-        (lambda m: m.full(np.zeros((10, 20)), Geometry(20, 10, 0.05)), ValueError, r'float64, not of whole numbers'),
+        (lambda m: m.full(small(), MapGeometry(3, 3, 0.05)), ValueError, r'has 3 x 2 cells; its geometry has 3 x 3'),
+        (lambda m: m.full(np.full((10, 20), 101, np.int8), MapGeometry(20, 10, 0.05)), ValueError, r'above 100'),
+        (lambda m: m.full(np.zeros((10, 20)), MapGeometry(20, 10, 0.05)), ValueError, r'float64, not of whole numbers'),
         (
-            lambda m: m.set_rules(lambda r: CostRules(resolution_m=r, inflation_radius_m=99.0)),
+            lambda m: m.set_rules(lambda r: CostmapConfig(resolution_m=r, inflation_radius_m=99.0)),
             ValueError,
             r'more than 1024 cells',
         ),
@@ -330,7 +330,7 @@ def small():
 @pytest.mark.parametrize('fetched', [True, False])
 def test_bad_input_is_refused_with_value_and_limit_and_loses_nothing(bad, kind, message, fetched):
     live_map, model = LiveMap(RULES['inflated']), Model('inflated')
-    first = ('full', occupancy_of(bytes(range(200)), (10, 20)), Geometry(20, 10, 0.05))
+    first = ('full', occupancy_of(bytes(range(200)), (10, 20)), MapGeometry(20, 10, 0.05))
     second = ('patch', small() + 100, (4, 4))
     for call in (first, second):
         ask(live_map, model, call)
@@ -349,24 +349,24 @@ def test_bad_input_is_refused_with_value_and_limit_and_loses_nothing(bad, kind, 
 
 @pytest.mark.parametrize('fetched', [True, False])
 def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(monkeypatch, fetched):
-    from tb_planner import grid as grid_module
+    from tb_planner.search import grid as grid_module
 
     monkeypatch.setattr(grid_module, 'MAX_G', 2 * 1393 * 16 * 200 * 2)  # a mean cost of 2 on 20 x 10 cells
 
     def dear(resolution_m):
-        return CostRules(resolution_m=resolution_m, cost_travel_multiplier=10.0)
+        return CostmapConfig(resolution_m=resolution_m, cost_travel_multiplier=10.0)
 
     live_map = LiveMap(dear)
-    live_map.full(np.zeros((10, 20), np.int8), Geometry(20, 10, 0.05))
+    live_map.full(np.zeros((10, 20), np.int8), MapGeometry(20, 10, 0.05))
     if fetched:
         live_map.latest()
     live_map.patch(np.full((2, 2), 50, np.int8), (3, 3))
     expected = np.ones((10, 20))
     expected[3:5, 3:5] = 6
     for refused in (
-        lambda: live_map.full(np.full((10, 20), 50, np.int8), Geometry(20, 10, 0.05)),
-        lambda: live_map.full(np.full((10, 20), 50, np.int8), Geometry(20, 10, 0.07)),
-        lambda: live_map.set_rules(lambda r: CostRules(resolution_m=r, cost_travel_multiplier=4000.0)),
+        lambda: live_map.full(np.full((10, 20), 50, np.int8), MapGeometry(20, 10, 0.05)),
+        lambda: live_map.full(np.full((10, 20), 50, np.int8), MapGeometry(20, 10, 0.07)),
+        lambda: live_map.set_rules(lambda r: CostmapConfig(resolution_m=r, cost_travel_multiplier=4000.0)),
     ):
         with pytest.raises(ValueError, match=r'mean cost of a cell is .*; a grid of this size can take 2.0'):
             refused()
@@ -381,7 +381,7 @@ def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(mon
 def test_a_worker_that_is_never_idle_waits_until_its_offer_is_fetched():
     live_map = LiveMap(RULES['plain'])
     assert live_map.wait_until_fetched(0.0), 'nothing is on offer yet'
-    live_map.full(np.zeros((4, 4), np.int8), Geometry(4, 4, 1.0))
+    live_map.full(np.zeros((4, 4), np.int8), MapGeometry(4, 4, 1.0))
     assert not live_map.wait_until_fetched(0.01)
     reader = threading.Timer(0.05, live_map.latest)
     reader.start()

@@ -15,8 +15,8 @@ from contextlib import closing, suppress
 
 import numpy as np
 import pytest
-from browser import Browser, chromium_or_skip
-from trip import Trip, free_room
+from helpers.browser import Browser, chromium_or_skip
+from helpers.trip import Trip, free_room
 
 from tb_planner.recording import About, Recorder, read_record
 from tb_planner.view.server import MOST_CALLERS, MOST_PAGES, LiveServer, Tail, _Handler

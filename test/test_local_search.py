@@ -9,17 +9,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.oracle import INTEGER, SIXTEENTHS, Terrain, is_straight, true_distances
+from helpers.plain import load_plain
+from helpers.strategies import patched, problems, repainted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import INTEGER, SIXTEENTHS, Terrain, is_straight, true_distances
-from plain import load_plain
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
-from strategies import patched, problems, repainted
 
+from benchmarks.baselines import BASELINES, local_search, real_time
+from benchmarks.baselines.real_time import da_rtaa_star, lrta_star, lss_lrta_star, p_lrta_star, rtaa_star
 from tb_planner import Changing, GoalBlocked, Grid, StartBlocked, Static, Status, Unknown, find_path, move_to_goal
-from tb_planner.baselines import BASELINES, local_search, real_time
-from tb_planner.baselines.real_time import da_rtaa_star, lrta_star, lss_lrta_star, p_lrta_star, rtaa_star
 
 ALL = {
     'lrta_star': lrta_star,
@@ -271,7 +271,7 @@ def edge_length(terrain, u, v):
 
 
 def unit(grid):
-    return 1 if grid.graded else 2 * SIXTEENTHS
+    return 1 if grid.weighted else 2 * SIXTEENTHS
 
 
 def h_in_edge_lengths(agent):
@@ -407,10 +407,10 @@ def assert_consistent(agent, terrain):
 @pytest.mark.parametrize('k', [1, 6, 40])
 def test_h_stays_admissible_and_consistent_and_never_falls(name, k):
     rng = np.random.default_rng(k)
-    for graded in (False, True):
+    for weighted in (False, True):
         for corner_cutting in (False, True):
             values = random_map(rng, 12, 0.3)
-            if graded:
+            if weighted:
                 values = np.where(values, np.inf, rng.uniform(1, 5, values.shape)).astype(np.float32)
             agent = ALL[name](Grid(values, corner_cutting=corner_cutting), (0, 0), (11, 11), k)
             terrain = Terrain(values, corner_cutting=corner_cutting)

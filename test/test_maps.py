@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tb_planner.maps import MapError, Problem, read_map, read_problems
+from tb_planner.maps.files import MapError, Problem, read_map, read_problems
 
 OCTILE = """type octile
 height 3

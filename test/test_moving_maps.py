@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from trip import Trip, free_room
+from helpers.trip import Trip, free_room
 
 from tb_planner import tba_star
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Grid
-from tb_planner.held_route import HeldRoute
-from tb_planner.navigator import NavigationStatus, Pose2
-from tb_planner.restart import Reason
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.navigation.held_route import HeldRoute
+from tb_planner.navigation.navigator import NavigationStatus
+from tb_planner.search.grid import Grid
+from tb_planner.search.restart import RestartReason
 
 S = NavigationStatus
 
@@ -20,15 +20,15 @@ WALLS = [(2.0, -1.0, 2.3, 2.2), (4.0, 0.8, 4.3, 5.0)]
 START, GOAL = (0.55, 1.05), (5.55, 1.05)
 
 MOVES = {
-    'grown on the right': Geometry(90, 40, 0.1),
-    'grown on the left': Geometry(80, 55, 0.1, (-1.0, -1.5, 0.0)),
-    'shifted by part of a cell': Geometry(70, 40, 0.1, (-0.037, 0.026, 0.0)),
-    'shifted by half a cell': Geometry(70, 40, 0.1, (-0.05, -0.05, 0.0)),
-    'finer': Geometry(140, 80, 0.05),
-    'a little finer': Geometry(90, 60, 0.083, (-0.2, -0.1, 0.0)),
-    'coarser': Geometry(50, 30, 0.15, (-0.3, -0.1, 0.0)),
-    'turned': Geometry(110, 100, 0.1, (0.0, -3.0, 0.4)),
-    'turned by a quarter': Geometry(60, 90, 0.1, (7.5, -1.0, math.pi / 2)),
+    'grown on the right': MapGeometry(90, 40, 0.1),
+    'grown on the left': MapGeometry(80, 55, 0.1, (-1.0, -1.5, 0.0)),
+    'shifted by part of a cell': MapGeometry(70, 40, 0.1, (-0.037, 0.026, 0.0)),
+    'shifted by half a cell': MapGeometry(70, 40, 0.1, (-0.05, -0.05, 0.0)),
+    'finer': MapGeometry(140, 80, 0.05),
+    'a little finer': MapGeometry(90, 60, 0.083, (-0.2, -0.1, 0.0)),
+    'coarser': MapGeometry(50, 30, 0.15, (-0.3, -0.1, 0.0)),
+    'turned': MapGeometry(110, 100, 0.1, (0.0, -3.0, 0.4)),
+    'turned by a quarter': MapGeometry(60, 90, 0.1, (7.5, -1.0, math.pi / 2)),
 }
 
 
@@ -48,7 +48,7 @@ def trip_on(geometry, **changes):
     return Trip(seen_on(geometry), START, GOAL, geometry=geometry, algorithm=tba_star(), **changes)
 
 
-FIRST = Geometry(70, 40, 0.1)
+FIRST = MapGeometry(70, 40, 0.1)
 
 
 @pytest.mark.parametrize('moved', MOVES.values(), ids=MOVES.keys())
@@ -61,7 +61,7 @@ def test_a_robot_neither_stops_nor_turns_back_when_the_map_moves(moved):
     trip.navigator.settings = still.navigator.settings
     few = {'search': lambda planner: planner.search(20)}  # so that the new search takes many ticks
     tick = trip.tick(**few)
-    assert tick.restarts == (Reason.MAP_MOVED,)
+    assert tick.restarts == (RestartReason.MAP_MOVED,)
     while trip.last.status == S.NAVIGATING:
         trip.drive()
         trip.tick(**few)
@@ -97,7 +97,7 @@ def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody(seed):
             left -= 0.1 * random.integers(0, 3) + random.choice([0.0, 0.05, 0.013])
             bottom -= 0.1 * random.integers(0, 3) + random.choice([0.0, 0.05, 0.021])
             width, height = width + int(random.integers(3, 6)), height + int(random.integers(3, 6))
-            moved = Geometry(width, height, 0.1, (float(left), float(bottom), 0.0))
+            moved = MapGeometry(width, height, 0.1, (float(left), float(bottom), 0.0))
             trip.move_map(seen_on(moved), moved)
         trip.tick()
         trip.drive()
@@ -110,7 +110,7 @@ def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody(seed):
 def test_a_held_route_that_the_new_map_blocks_is_not_followed():
     trip = trip_on(FIRST)
     trip.run(10)
-    moved = Geometry(80, 55, 0.1, (-1.0, -1.5, 0.0))
+    moved = MapGeometry(80, 55, 0.1, (-1.0, -1.5, 0.0))
     walls = [*WALLS, (2.6, 1.5, 2.8, 5.0)]
     trip.move_map(seen_on(moved, walls), moved)
     tick = trip.tick(search=lambda planner: planner.search(1))
@@ -123,7 +123,7 @@ def test_a_held_route_that_the_new_map_blocks_is_not_followed():
 def test_a_held_route_that_is_blocked_later_is_dropped_in_the_same_tick():
     trip = trip_on(FIRST)
     trip.run(10)
-    moved = Geometry(80, 55, 0.1, (-1.0, -1.5, 0.0))
+    moved = MapGeometry(80, 55, 0.1, (-1.0, -1.5, 0.0))
     trip.move_map(seen_on(moved), moved)
     slow = {'search': lambda planner: planner.search(1)}
     trip.tick(**slow)
@@ -147,7 +147,7 @@ def test_a_robot_pushed_off_a_held_route_starts_again_from_where_it_is():
     trip.place = 0.3, 3.5
     trip.tick(**slow)
     trip.tick(**slow)
-    assert Reason.OFF_ROUTE in trip.restarts
+    assert RestartReason.OFF_ROUTE in trip.restarts
     trip.run_to_goal()
 
 
@@ -173,14 +173,14 @@ def test_two_moves_between_poses_keep_the_route():
         tick = trip.tick(pose=False)
         assert tick.status == S.POSE_LOST
     tick = trip.tick(search=lambda planner: planner.search(1))
-    assert (tick.status, tick.restarts) == (S.NAVIGATING, (Reason.MAP_MOVED,))
+    assert (tick.status, tick.restarts) == (S.NAVIGATING, (RestartReason.MAP_MOVED,))
     trip.run_to_goal()
 
 
 def test_a_goal_that_the_new_map_no_longer_holds_waits_for_one_that_does():
     trip = trip_on(FIRST)
     trip.run(10)
-    small = Geometry(30, 40, 0.1)
+    small = MapGeometry(30, 40, 0.1)
     trip.move_map(seen_on(small), small)
     assert trip.tick().status == S.GOAL_OUTSIDE_MAP
     assert len(trip.navigator.plan_points()) == 0
@@ -192,9 +192,9 @@ def test_a_goal_that_the_new_map_no_longer_holds_waits_for_one_that_does():
 def test_a_move_without_a_goal_is_no_restart():
     trip = Trip(free_room(20, 20), (0.35, 0.35))
     trip.tick()
-    trip.move_map(free_room(30, 30), Geometry(30, 30, 0.1))
+    trip.move_map(free_room(30, 30), MapGeometry(30, 30, 0.1))
     assert trip.tick().restarts == ()
-    trip.navigator.new_goal(Pose2(2.5, 2.5))
+    trip.navigator.new_goal(Pose2D(2.5, 2.5))
     assert trip.run_to_goal().restarts == ()
     assert trip.restarts == []
 
@@ -231,7 +231,7 @@ def test_what_is_left_of_a_laid_route_is_laid_on_the_same_cells(geometry):
 
 def test_a_laid_route_stands_only_where_every_step_is_legal():
     points = np.array([[0.15, 0.15], [0.25, 0.25], [0.35, 0.25]])
-    route = HeldRoute.lay(points, Geometry(5, 5, 0.1), Grid(free_room(5, 5)))
+    route = HeldRoute.lay(points, MapGeometry(5, 5, 0.1), Grid(free_room(5, 5)))
     assert route.cells.tolist() == [[1, 1], [2, 2], [3, 2]]
     assert route.stands(Grid(free_room(5, 5)))
     for x, y in ((1, 1), (2, 2), (3, 2), (2, 1), (1, 2)):
@@ -245,14 +245,14 @@ def test_a_route_beside_a_wall_gives_way_by_a_cell_where_the_wall_is_drawn_on_ot
     points = np.stack((np.linspace(0.15, 0.75, 7), np.full(7, 0.35)), axis=1)
     values = free_room(9, 6)
     values[3, 3:6] = True
-    route = HeldRoute.lay(points, Geometry(9, 6, 0.1), Grid(values))
+    route = HeldRoute.lay(points, MapGeometry(9, 6, 0.1), Grid(values))
     assert route is not None
     assert route.cells[[0, -1]].tolist() == [[1, 3], [7, 3]]
     assert np.abs(route.cells[:, 1] - 3).max() == 1
     values[:, 3:6] = True
-    assert HeldRoute.lay(points, Geometry(9, 6, 0.1), Grid(values)) is None
+    assert HeldRoute.lay(points, MapGeometry(9, 6, 0.1), Grid(values)) is None
 
 
 def test_a_route_that_leaves_the_map_cannot_be_laid():
     points = np.stack((np.linspace(0.15, 2.75, 27), np.full(27, 0.35)), axis=1)
-    assert HeldRoute.lay(points, Geometry(9, 6, 0.1), Grid(free_room(9, 6))) is None
+    assert HeldRoute.lay(points, MapGeometry(9, 6, 0.1), Grid(free_room(9, 6))) is None

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tb_planner.config import PlannerParameters
 from tb_planner.parameters import specs
-from tb_planner.ros.planner_parameters import PlannerParameters
 
 FOLDER = Path(__file__).parents[1] / 'config' / 'nav2'
 TREES = sorted(FOLDER.glob('*.xml'))

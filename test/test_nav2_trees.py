@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from behaviour_tree import FAILURE, RUNNING, SUCCESS, BehaviourTree
+from helpers.behaviour_tree import FAILURE, RUNNING, SUCCESS, BehaviourTree
 
 FOLDER = Path(__file__).parents[1] / 'config' / 'nav2'
 TREES = {'navigate_to_pose': 'compute_path_to_pose', 'navigate_through_poses': 'compute_path_through_poses'}

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from trip import Trip, free_room, picture, settings
+from helpers.trip import Trip, free_room, picture, settings
 
 from tb_planner import rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
-from tb_planner.geometry import Geometry
-from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings
-from tb_planner.restart import Reason
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
+from tb_planner.search.restart import RestartReason
 
 S = NavigationStatus
 
@@ -48,7 +48,7 @@ def test_a_robot_reaches_its_goal_around_a_wall(algorithm, k):
 def test_on_arrival_the_goal_pose_is_told_once_and_the_plan_is_empty():
     trip = Trip(free_room(20, 10), (0.35, 0.85), (1.72, 0.31))
     arrived = trip.run_to_goal()
-    assert arrived.waypoint == Pose2(1.72, 0.31, 0.5)
+    assert arrived.waypoint == Pose2D(1.72, 0.31, 0.5)
     assert arrived.plan_changed
     assert len(trip.navigator.plan_points()) == 0
     after = trip.tick()
@@ -61,7 +61,7 @@ def test_the_last_waypoint_is_the_exact_goal_with_its_direction_and_those_before
     first = trip.tick()
     assert first.waypoint.yaw == pytest.approx(0.0, abs=0.3)
     trip.run_to_goal()
-    assert trip.told[-2].tick.waypoint == Pose2(2.72, 0.57, 0.5)
+    assert trip.told[-2].tick.waypoint == Pose2D(2.72, 0.57, 0.5)
 
 
 def test_the_plan_leads_from_the_robot_to_the_exact_goal():
@@ -89,8 +89,8 @@ def test_without_a_goal_there_is_nothing_to_tell():
 
 def test_without_a_map_or_a_pose_the_navigator_waits_for_them():
     navigator = Navigator(settings())
-    navigator.new_goal(Pose2(1.0, 1.0))
-    tick = navigator.tick(None, Pose2(0.5, 0.5))
+    navigator.new_goal(Pose2D(1.0, 1.0))
+    tick = navigator.tick(None, Pose2D(0.5, 0.5))
     assert (tick.status, tick.waypoint) == (S.WAITING_FOR_MAP, None)
     trip = Trip(free_room(20, 20), (0.35, 0.35), (1.5, 1.5))
     tick = trip.tick(pose=False)
@@ -127,7 +127,7 @@ def test_a_goal_outside_the_map_is_gone_to_by_itself_once_the_map_has_grown_to_i
     assert tick.status == S.GOAL_OUTSIDE_MAP
     assert tick.message == 'goal (2.50, 0.50) m is outside the map of 10 x 10 cells of 0.1 m'
     assert own_position(trip)
-    trip.move_map(free_room(30, 10), Geometry(30, 10, 0.1))
+    trip.move_map(free_room(30, 10), MapGeometry(30, 10, 0.1))
     trip.run_to_goal()
 
 
@@ -183,7 +183,7 @@ def test_without_a_path_the_robot_stays_until_the_map_opens_one():
     opened[0, 9] = False
     trip.change_map(opened)
     tick = trip.tick()
-    assert (tick.status, tick.restarts) == (S.NAVIGATING, (Reason.NO_PATH,))
+    assert (tick.status, tick.restarts) == (S.NAVIGATING, (RestartReason.NO_PATH,))
     trip.run_to_goal()
 
 
@@ -249,7 +249,7 @@ def test_a_robot_that_a_map_puts_into_a_blocked_cell_leaves_it_by_the_nearest_fr
 def test_a_new_goal_preempts_the_old_one():
     trip = Trip(picture(WALL_WITH_DOOR), (0.35, 0.85), (1.72, 0.81))
     trip.run(5)
-    trip.navigator.new_goal(Pose2(0.15, 0.15, 1.0))
+    trip.navigator.new_goal(Pose2D(0.15, 0.15, 1.0))
     tick = trip.tick()
     assert (tick.status, tick.plan_changed, tick.restarts) == (S.NAVIGATING, True, ())
     trip.run_to_goal()
@@ -260,7 +260,7 @@ def test_the_same_goal_again_needs_no_new_search():
     trip = Trip(picture(WALL_WITH_DOOR), (0.35, 0.85), (1.72, 0.81))
     trip.run(3)
     planner, expansions = trip.navigator.planner, trip.navigator.planner.expansions
-    trip.navigator.new_goal(Pose2(1.75, 0.83, 2.0))
+    trip.navigator.new_goal(Pose2D(1.75, 0.83, 2.0))
     tick = trip.tick()
     assert not tick.plan_changed
     assert trip.navigator.planner is planner
@@ -295,7 +295,7 @@ def test_canceling_stops_the_robot_once_and_forgets_the_goal():
     tick = trip.tick()
     assert (tick.status, tick.waypoint) == (S.CANCELED, None)
     assert not trip.navigator.cancel()
-    trip.navigator.new_goal(Pose2(0.15, 0.15))
+    trip.navigator.new_goal(Pose2D(0.15, 0.15))
     trip.run_to_goal()
 
 
@@ -315,12 +315,12 @@ def test_map_goal_and_pose_may_all_be_new_in_one_tick():
     values[0:2, 9] = True
     values[8:, 9] = False
     trip.change_map(values)
-    trip.navigator.new_goal(Pose2(1.55, 0.35))
+    trip.navigator.new_goal(Pose2D(1.55, 0.35))
     trip.place = 0.75, 0.15
     assert trip.tick().status == S.NAVIGATING
     trip.run_to_goal()
-    trip.move_map(free_room(40, 40), Geometry(40, 40, 0.07, (-0.2, -0.3, 0.0)))
-    trip.navigator.new_goal(Pose2(1.95, 1.35))
+    trip.move_map(free_room(40, 40), MapGeometry(40, 40, 0.07, (-0.2, -0.3, 0.0)))
+    trip.navigator.new_goal(Pose2D(1.95, 1.35))
     trip.place = 0.15, 0.15
     assert trip.tick().status == S.NAVIGATING
     trip.run_to_goal()
@@ -335,7 +335,7 @@ def test_a_route_that_is_blocked_is_left_in_the_same_tick():
     values[9, 9] = False
     trip.change_map(values)
     tick = trip.tick()
-    assert tick.restarts == (Reason.BLOCKED,)
+    assert tick.restarts == (RestartReason.BLOCKED,)
     cells = {trip.geometry.cell_at(*point) for point in trip.navigator.plan_points()}
     assert not any(values[y, x] for x, y in cells)
     trip.run_to_goal()
@@ -349,7 +349,7 @@ def test_a_route_that_is_blocked_is_not_held_while_the_search_catches_up():
     values[y, x] = True
     trip.change_map(values)
     tick = trip.tick(search=lambda planner: planner.search(1))
-    assert tick.restarts == (Reason.BLOCKED,)
+    assert tick.restarts == (RestartReason.BLOCKED,)
     assert len(trip.navigator.plan_points()) < 5
     trip.run_to_goal()
 
@@ -360,14 +360,14 @@ def test_a_route_that_could_be_shorter_is_followed_until_the_search_has_caught_u
     before = trip.navigator.plan_points()
     trip.change_map(free_room(20, 10))
     tick = trip.tick(search=lambda planner: planner.search(1))
-    assert (tick.status, tick.restarts) == (S.NAVIGATING, (Reason.SHORTER,))
+    assert (tick.status, tick.restarts) == (S.NAVIGATING, (RestartReason.SHORTCUT_OPENED,))
     held = trip.navigator.plan_points()
     assert held[-1] == pytest.approx(before[-1])
     tick = trip.tick()
     assert tick.plan_changed
     assert len(trip.navigator.plan_points()) < len(held)
     trip.run_to_goal()
-    assert trip.restarts == [Reason.SHORTER]
+    assert trip.restarts == [RestartReason.SHORTCUT_OPENED]
 
 
 def test_a_goal_behind_a_cut_corner_is_reached():
@@ -393,7 +393,7 @@ def test_a_wall_between_the_robot_and_its_route_sends_the_search_back_to_the_rob
     values[11, 2:28] = True
     trip.change_map(values)
     trip.run(2)
-    assert trip.restarts == [Reason.OFF_ROUTE]
+    assert trip.restarts == [RestartReason.OFF_ROUTE]
     trip.run_to_goal()
 
 
@@ -405,7 +405,7 @@ def test_a_push_within_the_tolerance_restarts_nothing_and_one_beyond_it_does():
     assert trip.restarts == []
     trip.place = trip.place[0], trip.place[1] - 0.7
     trip.run(5)
-    assert trip.restarts == [Reason.OFF_ROUTE]
+    assert trip.restarts == [RestartReason.OFF_ROUTE]
     trip.run_to_goal()
 
 
@@ -440,12 +440,12 @@ def test_with_another_algorithm_the_robot_goes_on_while_a_new_search_catches_up(
     trip.run(3)
     trip.navigator.settings = settings(algorithm=tba_star(), k=5)
     tick = trip.tick()
-    assert tick.restarts == (Reason.SETTINGS,)
+    assert tick.restarts == (RestartReason.SETTINGS,)
     assert trip.navigator.planner.algorithm == tba_star()
     assert not trip.navigator.planner.goal_found
     trip.run_to_goal()
     assert set(trip.statuses[1:-1]) == {S.NAVIGATING}
-    assert trip.restarts.count(Reason.SETTINGS) == 1
+    assert trip.restarts.count(RestartReason.SETTINGS) == 1
 
 
 def test_other_tolerances_and_distances_keep_the_search():
@@ -474,7 +474,7 @@ def test_resetting_the_search_drops_the_route():
     trip.run(3)
     trip.navigator.reset_search()
     tick = trip.tick()
-    assert (tick.restarts, tick.plan_changed) == ((Reason.REQUESTED,), True)
+    assert (tick.restarts, tick.plan_changed) == ((RestartReason.REQUESTED,), True)
     trip.run_to_goal()
 
 
@@ -486,7 +486,7 @@ def test_a_full_replan_comes_after_so_many_ticks_on_a_map_that_has_changed():
     values[0, 0] = True
     trip.change_map(values)
     trip.run(8)
-    assert trip.restarts == [Reason.CLEAN_SEARCH]
+    assert trip.restarts == [RestartReason.PERIODIC]
     trip.run_to_goal()
     assert S.WAITING not in trip.statuses
 
@@ -510,7 +510,7 @@ def test_a_bad_setting_is_refused_with_value_and_limit(change, message):
 
 def test_a_pose_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match=r'the pose is \(1.0, nan, 0.0\); its numbers are finite'):
-        Pose2(1.0, math.nan)
+        Pose2D(1.0, math.nan)
 
 
 def test_settings_have_defaults_for_all_but_the_algorithm():
@@ -522,7 +522,7 @@ def test_one_search_memory_serves_all_goals_on_a_geometry():
     trip = Trip(free_room(40, 40), (0.35, 0.35))
     memory = trip._update.grid.spare_search
     for goal in ((3.5, 3.5), (0.5, 3.5), (2.0, 2.0)):
-        trip.navigator.new_goal(Pose2(*goal))
+        trip.navigator.new_goal(Pose2D(*goal))
         trip.run_to_goal()
         values = free_room(40, 40)
         values[0, int(10 * goal[1])] = True
@@ -534,7 +534,7 @@ def test_one_search_memory_serves_all_goals_on_a_geometry():
 def test_a_new_geometry_uses_the_memory_that_was_prepared_for_it():
     trip = Trip(free_room(40, 40), (0.35, 0.35), (3.5, 3.5))
     trip.run(3)
-    trip.move_map(free_room(50, 50), Geometry(50, 50, 0.1, (-0.5, -0.5, 0.0)))
+    trip.move_map(free_room(50, 50), MapGeometry(50, 50, 0.1, (-0.5, -0.5, 0.0)))
     grid = trip._update.grid
     prepared = grid.spare_search
     trip.tick()

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tb_planner import ALGORITHMS, tb_wa_star
-from tb_planner.costmap import CostRules
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import LiveMap
-from tb_planner.maps import read_map
-from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings
-from tb_planner.restart import Reason
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.costmap import CostmapConfig
+from tb_planner.maps.files import read_map
+from tb_planner.maps.live_map import LiveMap
+from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
+from tb_planner.search.restart import RestartReason
 from tb_planner.simulation import Obstacle, RandomChange, Simulation
 from tb_planner.simulation import Settings as SimulationSettings
 
@@ -34,18 +34,18 @@ def flat():
     return occupancy
 
 
-START, GOAL = Pose2(1.0, 1.0, 0.0), Pose2(7.0, 5.0, 1.0)
+START, GOAL = Pose2D(1.0, 1.0, 0.0), Pose2D(7.0, 5.0, 1.0)
 
 
 def rules(resolution_m):
-    return CostRules(resolution_m=resolution_m, robot_radius_m=0.22, inflation_radius_m=0.55)
+    return CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.22, inflation_radius_m=0.55)
 
 
 class World:
     """A simulated robot and its navigator, tick by tick."""
 
     def __init__(self, world, *, algorithm=None, k=2000, script=(), origin=(0.0, 0.0, 0.0), **changes):
-        geometry = Geometry(160, 120, CELL_M, origin)
+        geometry = MapGeometry(160, 120, CELL_M, origin)
         start, goal = (self.placed(geometry, pose) for pose in (START, GOAL))
         settings = SimulationSettings(world=world, dt_s=0.025, **changes)
         self.simulation = Simulation(flat(), geometry, start, settings, script)
@@ -60,7 +60,7 @@ class World:
     @staticmethod
     def placed(geometry, pose):
         x, y = geometry.to_world(pose.x_m / CELL_M, pose.y_m / CELL_M)
-        return Pose2(x, y, pose.yaw + geometry.yaw)
+        return Pose2D(x, y, pose.yaw + geometry.yaw)
 
     def tell(self, news):
         """What the map says goes to the planner, as a patch where it can."""
@@ -124,7 +124,7 @@ def test_a_robot_arrives_in_a_changing_world(algorithm):
     world.run(240.0)
 
 
-STOPS = [Pose2(x, y) for x, y in ((1.5, 2.8), (1.5, 4.5), (4.0, 4.5), (4.0, 2.8), (4.0, 1.3), (6.5, 1.3), (6.5, 3.0))]
+STOPS = [Pose2D(x, y) for x, y in ((1.5, 2.8), (1.5, 4.5), (4.0, 4.5), (4.0, 2.8), (4.0, 1.3), (6.5, 1.3), (6.5, 3.0))]
 """Each is on the map when the robot is at the one before, and the map grows on the way to each."""
 
 
@@ -140,24 +140,24 @@ def test_a_map_that_grows_and_shifts_on_the_way_stops_nobody(jitter):
         under_way = under_way[under_way.index(S.NAVIGATING) : -1]
         assert under_way.count(S.NAVIGATING) >= len(under_way) - 3
     assert world.moves > 20
-    assert world.restarts.count(Reason.MAP_MOVED) > 20
+    assert world.restarts.count(RestartReason.MAP_MOVED) > 20
 
 
 def test_the_memory_of_a_map_that_has_moved_is_freed_by_the_thread_that_writes_maps():
     live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5)))
     occupancy = np.zeros((40, 40), np.int8)
-    live_map.full(occupancy, Geometry(40, 40, CELL_M))
+    live_map.full(occupancy, MapGeometry(40, 40, CELL_M))
     first = live_map.latest()
     memory = first.grid.spare_search
-    navigator.new_goal(Pose2(1.5, 1.5))
+    navigator.new_goal(Pose2D(1.5, 1.5))
     navigator.tick(first, START)
     grid = weakref.ref(first.grid)
     del first
-    live_map.full(occupancy, Geometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
+    live_map.full(occupancy, MapGeometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
     navigator.tick(live_map.latest(), START)
     assert grid() is not None
     assert grid().spare_search is memory
-    live_map.full(occupancy, Geometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
+    live_map.full(occupancy, MapGeometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
     assert grid() is None
 
 
@@ -179,7 +179,7 @@ def test_a_corridor_that_closes_and_opens_again_is_waited_for():
     world = World('changing', script=[door], change=RandomChange(rate=0.0))
     world.run()
     assert S.NO_PATH in world.statuses
-    assert Reason.NO_PATH in world.restarts
+    assert RestartReason.NO_PATH in world.restarts
 
 
 def corridor(closed):
@@ -192,15 +192,15 @@ def corridor(closed):
     return occupancy
 
 
-@pytest.mark.parametrize('goal', [Pose2(1.5, 0.5), Pose2(1.5, 2.5)])
+@pytest.mark.parametrize('goal', [Pose2D(1.5, 0.5), Pose2D(1.5, 2.5)])
 def test_no_robot_is_sent_out_of_a_margin_through_an_obstacle(goal):
     live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5)))
-    live_map.full(corridor(closed=True), Geometry(60, 60, CELL_M))
+    live_map.full(corridor(closed=True), MapGeometry(60, 60, CELL_M))
     navigator.new_goal(goal)
-    pose = Pose2(1.5, 1.5)
+    pose = Pose2D(1.5, 1.5)
     tick = navigator.tick(live_map.latest(), pose)
     assert (tick.status, tick.waypoint) == (S.START_BLOCKED, pose)
-    occupancy, geometry = corridor(closed=False), Geometry(60, 60, CELL_M)  # the open end is within the tolerance
+    occupancy, geometry = corridor(closed=False), MapGeometry(60, 60, CELL_M)  # the open end is within the tolerance
     live_map.full(occupancy, geometry)
     navigator.settings = Settings(tb_wa_star(1.5), start_tolerance_m=1.0)
     for _ in range(300):
@@ -224,7 +224,7 @@ def test_a_robot_that_stops_short_of_its_waypoints_arrives_all_the_same(stops_at
         update = live_map.latest()
         places = np.argwhere(~update.grid.blocked)
         pose, goal = (
-            Pose2(*office.geometry.centre_of((int(x), int(y)))) for y, x in places[rng.integers(len(places), size=2)]
+            Pose2D(*office.geometry.centre_of((int(x), int(y)))) for y, x in places[rng.integers(len(places), size=2)]
         )
         navigator.new_goal(goal)
         for _ in range(6000):
@@ -242,4 +242,4 @@ def stepped(pose, waypoint, stops_at_m, step_m=0.025):
     if left_m <= stops_at_m:
         return pose
     share = min(step_m / left_m, 1.0)
-    return Pose2(pose.x_m + share * (waypoint.x_m - pose.x_m), pose.y_m + share * (waypoint.y_m - pose.y_m), 0.0)
+    return Pose2D(pose.x_m + share * (waypoint.x_m - pose.x_m), pose.y_m + share * (waypoint.y_m - pose.y_m), 0.0)

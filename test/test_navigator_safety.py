@@ -13,48 +13,48 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers.trip import Trip, is_free, sees
 from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from trip import Trip, is_free, sees
 
 from tb_planner import rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
-from tb_planner.geometry import Geometry
-from tb_planner.navigator import NavigationStatus, Pose2
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.navigation.navigator import NavigationStatus
 
 S = NavigationStatus
 ALGORITHMS = (tba_star(), tb_wa_star(1.5), tb_wa_star(3.0), tb_gbfs(), rtba_star(), tbaa_star(), tba_star('eager'))
 COSTS = np.array([1.0, 1.0, 1.5, 4.0], np.float32)
 
 
-def painted(random, height, width, density, graded):
+def painted(random, height, width, density, weighted):
     """Rooms with scattered blocks, some of them larger than a cell."""
     blocked = random.random((height, width)) < density
     for _ in range(random.integers(0, 4)):
         x, y, w, h = random.integers(0, (width, height, 8, 8))
         blocked[y : y + h, x : x + w] = random.random() < 0.7
-    return np.where(blocked, np.float32(np.inf), random.choice(COSTS, blocked.shape)) if graded else blocked
+    return np.where(blocked, np.float32(np.inf), random.choice(COSTS, blocked.shape)) if weighted else blocked
 
 
 def changed(random, values):
     """A patch drawn anew, or a few cells, or a wall with a gap; seldom all."""
     values = values.copy()
     height, width = values.shape
-    graded = values.dtype != bool
+    weighted = values.dtype != bool
     what = random.integers(0, 10)
     if what < 4:
         x, y, w, h = random.integers(0, (width, height, 9, 9))
         patch = values[y : y + h, x : x + w]
-        patch[...] = painted(random, *patch.shape, 0.3, graded) if patch.size else patch
+        patch[...] = painted(random, *patch.shape, 0.3, weighted) if patch.size else patch
     elif what < 8:
         ys, xs = random.integers(0, height, 5), random.integers(0, width, 5)
-        values[ys, xs] = painted(random, 5, 1, 0.5, graded)[:, 0]
+        values[ys, xs] = painted(random, 5, 1, 0.5, weighted)[:, 0]
     elif what == 8:
         column = random.integers(0, width)
-        values[:, column] = np.inf if graded else True
-        values[random.integers(0, height), column] = 1.0 if graded else False
+        values[:, column] = np.inf if weighted else True
+        values[random.integers(0, height), column] = 1.0 if weighted else False
     else:
-        return painted(random, height, width, 0.15, graded)
+        return painted(random, height, width, 0.15, weighted)
     return values
 
 
@@ -67,7 +67,7 @@ def moved(random, values, geometry):
     shift = random.choice([0.0, 0.1, 0.05, 0.037], 2) * random.integers(-3, 4, 2)
     origin = float(x0 + shift[0]), float(y0 + shift[1]), float(yaw)
     size = (max(10, geometry.width + random.integers(-2, 6)), max(10, geometry.height + random.integers(-2, 6)))
-    other = Geometry(int(size[0]), int(size[1]), float(resolution_m), origin)
+    other = MapGeometry(int(size[0]), int(size[1]), float(resolution_m), origin)
     ys, xs = np.mgrid[: other.height, : other.width]
     cells = np.stack((xs, ys), axis=-1).reshape(-1, 2)
     seen = np.floor(geometry.to_grid_array(other.to_world_array(cells))).astype(int)
@@ -88,22 +88,22 @@ def somewhere(random, trip):
 class Adventure:
     """A trip on which things happen, all drawn from one seed."""
 
-    def __init__(self, seed, *, noise_m, graded, maps_move):
+    def __init__(self, seed, *, noise_m, weighted, maps_move):
         self.random = random = np.random.default_rng(seed)
         width, height = (int(n) for n in random.integers(12, 45, 2))
-        values = painted(random, height, width, random.choice([0.0, 0.05, 0.15, 0.25]), graded)
+        values = painted(random, height, width, random.choice([0.0, 0.05, 0.15, 0.25]), weighted)
         self.noise_m = noise_m
         self.maps_move = maps_move
         k = int(random.choice([1, 5, 30, 300, 10_000]))
         algorithm = ALGORITHMS[random.integers(len(ALGORITHMS))]
-        self.trip = Trip(values, (0.0, 0.0), geometry=Geometry(width, height, 0.1), k=k, algorithm=algorithm)
+        self.trip = Trip(values, (0.0, 0.0), geometry=MapGeometry(width, height, 0.1), k=k, algorithm=algorithm)
         self.trip.place = somewhere(random, self.trip)
 
     def happen(self):
         """Perhaps something happens, perhaps several things."""
         random, trip = self.random, self.trip
         if trip.navigator.goal is None or random.random() < 0.02:
-            trip.navigator.new_goal(Pose2(*somewhere(random, trip), 1.0))
+            trip.navigator.new_goal(Pose2D(*somewhere(random, trip), 1.0))
         if random.random() < 0.25:
             trip.change_map(changed(random, trip.values))
         if self.maps_move and random.random() < 0.05:
@@ -149,13 +149,13 @@ class Adventure:
 
 
 @pytest.mark.parametrize('noise_m', [0.0, 0.03, 0.15])
-@pytest.mark.parametrize('graded', [False, True], ids=['plain', 'graded'])
+@pytest.mark.parametrize('weighted', [False, True], ids=['plain', 'weighted'])
 @pytest.mark.parametrize('maps_move', [False, True], ids=['still', 'moving'])
 @hypothesis_settings(max_examples=12)
 @example(seed=3715357)  # a waypoint on the very edge of an obstacle
 @given(seed=st.integers(0, 2**32))
-def test_every_waypoint_is_in_clear_sight_on_the_present_map(noise_m, graded, maps_move, seed):
-    adventure = Adventure(seed, noise_m=noise_m, graded=graded, maps_move=maps_move)
+def test_every_waypoint_is_in_clear_sight_on_the_present_map(noise_m, weighted, maps_move, seed):
+    adventure = Adventure(seed, noise_m=noise_m, weighted=weighted, maps_move=maps_move)
     for _ in range(150):
         adventure.tick()
         adventure.check_plan()
@@ -165,12 +165,12 @@ def test_every_waypoint_is_in_clear_sight_on_the_present_map(noise_m, graded, ma
 @given(seed=st.integers(0, 2**32))
 def test_a_robot_that_drives_as_told_reaches_its_goal_whenever_there_is_a_way(seed):
     """Once the map is quiet, the robot arrives, or the navigator says, rightly, why not."""
-    adventure = Adventure(seed, noise_m=0.0, graded=False, maps_move=True)
+    adventure = Adventure(seed, noise_m=0.0, weighted=False, maps_move=True)
     for _ in range(60):
         adventure.tick()
     trip = adventure.trip
     trip.navigator.settings = replace(trip.navigator.settings, k=2000, goal_tolerance_m=0.1)
-    trip.navigator.new_goal(Pose2(*somewhere(adventure.random, trip), 1.0))
+    trip.navigator.new_goal(Pose2D(*somewhere(adventure.random, trip), 1.0))
     tick = trip.run(1500, (S.ARRIVED,), most_m=0.05)
     assert tick.status not in (S.NAVIGATING, S.WAITING, S.POSE_LOST, S.MAP_LOST)
     if tick.status == S.NO_PATH:

@@ -3,22 +3,13 @@
 import numpy as np
 import pytest
 
+from benchmarks.oscillation import PLANNERS, SWITCH_M, WORLDS, Leader, Switches, farthest_m, runs
 from tb_planner import Grid
-from tb_planner.benchmark.oscillation import (
-    PLANNERS,
-    SWITCH_M,
-    WORLDS,
-    Leader,
-    Switches,
-    farthest_m,
-    runs,
-)
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import MapUpdate
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.live_map import MapUpdate
 
-GEOMETRY = Geometry(100, 40, 0.1)
-HERE = Pose2(0.15, 2.05)
+GEOMETRY = MapGeometry(100, 40, 0.1)
+HERE = Pose2D(0.15, 2.05)
 
 
 def straight(y_m, first_m=0.15):
@@ -66,11 +57,11 @@ def test_switches_are_counted_by_how_far_they_lead_away():
 def test_a_switch_is_forced_if_the_path_before_is_blocked_ahead_of_the_robot():
     old, new = straight(2.05), straight(3.05)
     assert counts(old, new, on=map_with((70, 20))) == (2, 1, 0)
-    assert counts(old, new, on=map_with((70, 20)), pose=Pose2(8.05, 2.05)) == (2, 1, 1)
+    assert counts(old, new, on=map_with((70, 20)), pose=Pose2D(8.05, 2.05)) == (2, 1, 1)
 
 
 def test_a_robot_is_led_along_the_path_it_was_given_and_stays_without_one():
-    leader, terrain = Leader(GEOMETRY), map_with().grid.terrain
+    leader, terrain = Leader(GEOMETRY), map_with().grid.cost_u16
     assert leader.waypoint(terrain, HERE) == HERE
     leader.follow(straight(2.05))
     waypoint = leader.waypoint(terrain, HERE)

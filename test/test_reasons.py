@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from oracle import Terrain
-from random_maps import random_values
-from strategies import freed
+from helpers.oracle import Terrain
+from helpers.random_maps import random_values
+from helpers.strategies import freed
 
 from tb_planner import (
     ALGORITHMS,
     Grid,
-    Reason,
     Resources,
+    RestartReason,
     Status,
     TimeBoundedPlanner,
     rtba_star,
@@ -18,7 +18,7 @@ from tb_planner import (
     tba_star,
     tbaa_star,
 )
-from tb_planner.restart import CODES
+from tb_planner.search.restart import CODES
 
 FAR = 10**6
 BLOCKED = np.array([[True]])
@@ -40,15 +40,17 @@ def reasons(planner):
 
 
 def test_the_kernel_and_the_planner_mean_the_same_by_a_number():
-    from tb_planner import kernel
+    from tb_planner.search import kernel
 
     assert kernel.STANDS == 0
-    for name in ('BLOCKED', 'DEARER', 'OPEN_EMPTY'):
-        assert CODES[Reason[name]] == getattr(kernel, name)
+    for name in ('BLOCKED', 'COST_INCREASED', 'SEARCH_EXHAUSTED'):
+        assert CODES[RestartReason[name]] == getattr(kernel, name)
 
 
 def test_a_reason_reads_as_its_word():
-    assert f'{Reason.GOAL_MOVED}' == str(Reason.GOAL_MOVED) == Reason.GOAL_MOVED.value == 'goal_moved'
+    assert (
+        f'{RestartReason.GOAL_MOVED}' == str(RestartReason.GOAL_MOVED) == RestartReason.GOAL_MOVED.value == 'goal_moved'
+    )
 
 
 def test_a_first_search_is_no_restart():
@@ -62,7 +64,7 @@ def test_blocked():
     planner = planner_on(field(), (0, 2), (8, 2))
     planner.step()
     assert planner.observe(BLOCKED, at=planner.route[3])
-    assert reasons(planner) == {Reason.BLOCKED: 1}
+    assert reasons(planner) == {RestartReason.BLOCKED: 1}
 
 
 @pytest.mark.parametrize('algorithm', [tba_star(), rtba_star(), tba_star('lazy_as_printed')])
@@ -70,10 +72,10 @@ def test_dearer(algorithm):
     planner = planner_on(np.ones((1, 9), np.float32), (0, 0), (8, 0), algorithm)
     planner.step()
     assert planner.observe(np.array([[3.0]], np.float32), at=(5, 0))
-    assert reasons(planner) == {Reason.DEARER: 1}
+    assert reasons(planner) == {RestartReason.COST_INCREASED: 1}
     planner.step()
     planner.observe(np.array([[np.inf]], np.float32), at=(6, 0))
-    assert planner.last_restart is Reason.BLOCKED
+    assert planner.last_restart is RestartReason.BLOCKED
 
 
 def test_shorter():
@@ -82,7 +84,7 @@ def test_shorter():
     planner = planner_on(blocked, (0, 0), (8, 0))
     planner.step()
     assert planner.observe(FREE, at=(4, 0))
-    assert reasons(planner) == {Reason.SHORTER: 1}
+    assert reasons(planner) == {RestartReason.SHORTCUT_OPENED: 1}
 
 
 def test_shorter_when_the_goal_is_found_for_a_fall_that_was_let_pass():
@@ -97,7 +99,7 @@ def test_shorter_when_the_goal_is_found_for_a_fall_that_was_let_pass():
         if not planner.observe(FREE, at=(x, y)):
             while planner.step() in (Status.MOVED, Status.WAITED):
                 pass
-            seen += reasons(planner) == {Reason.SHORTER: 1}
+            seen += reasons(planner) == {RestartReason.SHORTCUT_OPENED: 1}
     assert seen > 3
 
 
@@ -105,7 +107,7 @@ def test_eager():
     planner = planner_on(field(), (0, 2), (8, 2), tba_star('eager'))
     planner.step()
     assert planner.observe(BLOCKED, at=(0, 0))
-    assert reasons(planner) == {Reason.EAGER: 1}
+    assert reasons(planner) == {RestartReason.EAGER: 1}
 
 
 def test_goal_moved():
@@ -113,14 +115,14 @@ def test_goal_moved():
     planner.step()
     assert planner.observe(BLOCKED, at=(8, 2))
     assert planner.observe(FREE, at=(8, 2))
-    assert reasons(planner) == {Reason.GOAL_MOVED: 2}
+    assert reasons(planner) == {RestartReason.GOAL_MOVED: 2}
 
 
 def test_start_blocked():
     planner = planner_on(field(), (4, 2), (8, 2), start_tolerance=1)
     planner.step()
     assert planner.observe(BLOCKED, at=planner.current_cell)
-    assert reasons(planner) == {Reason.START_BLOCKED: 1}
+    assert reasons(planner) == {RestartReason.START_BLOCKED: 1}
 
 
 def test_no_path_and_open_empty():
@@ -129,13 +131,13 @@ def test_no_path_and_open_empty():
     planner = planner_on(blocked, (0, 2), (8, 2))
     assert planner.step() is Status.NO_PATH
     assert planner.observe(BLOCKED, at=(0, 0))
-    assert reasons(planner) == {Reason.NO_PATH: 1}
+    assert reasons(planner) == {RestartReason.NO_PATH: 1}
     slow = planner_on(blocked, (0, 2), (8, 2), k=1)
     slow.step()
     assert not slow.observe(BLOCKED, at=(0, 0))
     while slow.step() is not Status.NO_PATH:
         pass
-    assert reasons(slow) == {Reason.OPEN_EMPTY: 1}
+    assert reasons(slow) == {RestartReason.SEARCH_EXHAUSTED: 1}
 
 
 def test_unlearned():
@@ -145,7 +147,7 @@ def test_unlearned():
     planner.step()
     (blocked,) = planner.grid.cells(np.flatnonzero(planner.grid.blocked))
     assert planner.observe(FREE, at=blocked)
-    assert reasons(planner) == {Reason.BLOCKED: 1, Reason.UNLEARNED: 1}
+    assert reasons(planner) == {RestartReason.BLOCKED: 1, RestartReason.HEURISTIC_INVALIDATED: 1}
 
 
 @pytest.mark.parametrize('by_run', [True, False])
@@ -159,20 +161,20 @@ def test_clean_search(by_run):
         for _ in range(6):
             planner.search()
             planner.move()
-    assert reasons(planner) == {Reason.CLEAN_SEARCH: 1}
+    assert reasons(planner) == {RestartReason.PERIODIC: 1}
 
 
 def test_new_goal_requested_and_off_route():
     planner = planner_on(field(), (0, 2), (8, 2))
     planner.step()
     planner.new_goal((8, 4))
-    assert planner.last_restart is Reason.NEW_GOAL
+    assert planner.last_restart is RestartReason.NEW_GOAL
     planner.restart()
-    assert planner.last_restart is Reason.REQUESTED
+    assert planner.last_restart is RestartReason.REQUESTED
     planner.step()
     assert planner.advance((0, 0))
-    assert planner.last_restart is Reason.OFF_ROUTE
-    assert reasons(planner) == {Reason.NEW_GOAL: 1, Reason.REQUESTED: 1, Reason.OFF_ROUTE: 1}
+    assert planner.last_restart is RestartReason.OFF_ROUTE
+    assert reasons(planner) == {RestartReason.NEW_GOAL: 1, RestartReason.REQUESTED: 1, RestartReason.OFF_ROUTE: 1}
 
 
 # ------------------------------------------------------------------ in any order
@@ -181,11 +183,11 @@ def test_new_goal_requested_and_off_route():
 @pytest.mark.parametrize('name', ALGORITHMS)
 def test_every_restart_has_a_reason_that_holds(name):
     """Over thousands of changes: the counts add up, and of the routes left for being blocked, or dearer, all were."""
-    given = dict.fromkeys(Reason, 0)
+    given = dict.fromkeys(RestartReason, 0)
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        graded = bool(rng.integers(2))
-        values = freed(random_values(rng, (14, 14), (0.25,), graded), (0, 0), (13, 13))
+        weighted = bool(rng.integers(2))
+        values = freed(random_values(rng, (14, 14), (0.25,), weighted), (0, 0), (13, 13))
         algorithm = tb_wa_star(1.8) if name == 'tb_wa_star' else ALGORITHMS[name]()
         k = Resources(15) if rng.random() < 0.2 else int(rng.choice((2, 8, 40)))
         planner = planner_on(values, (0, 0), (13, 13), algorithm, k)
@@ -195,7 +197,7 @@ def test_every_restart_has_a_reason_that_holds(name):
             route, before = planner.route, values
             x, y = (int(n) for n in rng.integers(0, 12, 2))
             values = values.copy()
-            values[y : y + 2, x : x + 2] = np.inf if graded and rng.random() < 0.5 else rng.random() < 0.5 or 1
+            values[y : y + 2, x : x + 2] = np.inf if weighted and rng.random() < 0.5 else rng.random() < 0.5 or 1
             values = freed(values, planner.current_cell, (13, 13))
             found, searches = planner.goal_found, planner.searches
             assert planner.observe(values) == (planner.searches == searches + 1)
@@ -205,12 +207,12 @@ def test_every_restart_has_a_reason_that_holds(name):
                 continue
             reason = planner.last_restart
             given[reason] += 1
-            if reason is Reason.BLOCKED:
+            if reason is RestartReason.BLOCKED:
                 assert after == float('inf')
-            elif reason is Reason.DEARER:
+            elif reason is RestartReason.COST_INCREASED:
                 assert Terrain(before, 8, False).length(route) < after < float('inf')
-            elif reason is Reason.SHORTER:
+            elif reason is RestartReason.SHORTCUT_OPENED:
                 assert after < float('inf')
                 assert not found or algorithm.restart == 'lazy'
         assert reasons(planner) is not None
-    assert given[Reason.BLOCKED] > 20
+    assert given[RestartReason.BLOCKED] > 20

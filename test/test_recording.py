@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
-from trip import Trip, free_room
+from helpers.changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
+from helpers.trip import Trip, free_room
 
 from tb_planner import (
     Changing,
@@ -25,9 +25,9 @@ from tb_planner import (
     tba_star,
     tbaa_star,
 )
-from tb_planner.costmap import CostRules
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import LiveMap, MapUpdate
+from tb_planner.geometry import MapGeometry
+from tb_planner.maps.costmap import CostmapConfig
+from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.recording import About, RecordedWalk, Recorder, Replay, read_record, writer
 from tb_planner.recording.encoder import Encoder
 from tb_planner.recording.format import (
@@ -48,7 +48,7 @@ from tb_planner.recording.format import (
 )
 from tb_planner.recording.frame import Frame
 from tb_planner.recording.writer import NotRecorded, RecordWriter, empty_record, keep_older
-from tb_planner.restart import Reason
+from tb_planner.search.restart import RestartReason
 
 IDLE = Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0)
 
@@ -161,7 +161,7 @@ def test_restarts_are_told_in_their_tick_with_their_reason(tmp_path):
     restarted = np.flatnonzero(np.diff(totals, prepend=0))
     assert [tick for tick, _ in record.restarts] == restarted.tolist()
     assert len(restarted) > 3
-    assert {reason for _, reasons in record.restarts for reason in reasons} <= set(Reason)
+    assert {reason for _, reasons in record.restarts for reason in reasons} <= set(RestartReason)
 
 
 def test_places_are_centres_of_cells_where_there_are_no_metres(tmp_path):
@@ -208,7 +208,7 @@ class RecordedTrip(Trip):
 
 
 def margins(resolution_m):
-    return CostRules(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
+    return CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
 
 
 def wall(x):
@@ -223,7 +223,7 @@ def test_a_trip_is_shown_as_it_was(tmp_path):
     trip.run(10)
     trip.change_map(wall(40))
     trip.run(20)
-    trip.move_map(np.vstack((wall(40), free_room(60, 5))), Geometry(60, 45, 0.1, (0.0, -0.03, 0.0)))
+    trip.move_map(np.vstack((wall(40), free_room(60, 5))), MapGeometry(60, 45, 0.1, (0.0, -0.03, 0.0)))
     trip.run(3)
     trip.tick(pose=False)
     trip.change_map(np.vstack((free_room(60, 40), free_room(60, 5))))
@@ -231,7 +231,7 @@ def test_a_trip_is_shown_as_it_was(tmp_path):
     trip.tick()
     record = trip.close(path)
     compare(trip.seen, record)
-    assert {reason for _, reasons in record.restarts for reason in reasons} >= {Reason.MAP_MOVED}
+    assert {reason for _, reasons in record.restarts for reason in reasons} >= {RestartReason.MAP_MOVED}
     assert [(tick, reasons) for tick, reasons in record.restarts] == [
         (tick, [str(reason) for reason in told.tick.restarts])
         for tick, told in enumerate(trip.told)
@@ -241,7 +241,7 @@ def test_a_trip_is_shown_as_it_was(tmp_path):
 
 def test_pose_waypoint_and_goal_are_in_cells_of_the_map(tmp_path):
     path = tmp_path / 'trip.tbrun'
-    geometry = Geometry(60, 40, 0.1, (-2.0, 1.0, 0.7))
+    geometry = MapGeometry(60, 40, 0.1, (-2.0, 1.0, 0.7))
     start, goal = geometry.to_world(5.5, 5.5), geometry.to_world(50.5, 30.5)
     trip = RecordedTrip(path, wall(30), start, goal, geometry=geometry)
     trip.run_to_goal()
@@ -288,11 +288,11 @@ def test_obstacles_margins_and_unknown_cells_are_told_apart(tmp_path):
     occupancy[:, :25] = 0
     occupancy[10:12, 10:12] = 100
     live = LiveMap(
-        lambda resolution_m: CostRules(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
+        lambda resolution_m: CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
     )
-    live.full(occupancy, Geometry(40, 30, 0.1))
+    live.full(occupancy, MapGeometry(40, 30, 0.1))
     update = live.latest()
-    classes = classes_of(update.grid.terrain, update.obstacles(update.grid.box), update.unknown(update.grid.box))
+    classes = classes_of(update.grid.cost_u16, update.obstacles(update.grid.box), update.unknown(update.grid.box))
     assert np.array_equal(classes == OBSTACLE, occupancy == 100)
     assert np.array_equal(classes == UNKNOWN, occupancy == -1)
     assert np.array_equal(classes == KEPT_CLEAR, update.grid.blocked & (occupancy != 100))
@@ -302,8 +302,8 @@ def test_obstacles_margins_and_unknown_cells_are_told_apart(tmp_path):
 def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
     """No cost changes, so no change is told of; once a chunk the record looks around the robot all the same."""
     occupancy = np.full((30, 40), -1, np.int8)
-    live = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
-    live.full(occupancy, Geometry(40, 30, 0.1))
+    live = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+    live.full(occupancy, MapGeometry(40, 30, 0.1))
     trip = Trip(free_room(40, 30), (0.55, 0.55), (3.5, 0.55))
     chunks = []
     recorder = Recorder(None, About(), chunk_s=1000, also=chunks.append)
@@ -313,7 +313,7 @@ def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
         recorder.see(trip.navigator, trip.last, update if now == 0 else None, trip.told[-1].pose, float(now))
         recorder.end_tick(0.0)
         occupancy[:, :20] = 0
-        live.full(occupancy, Geometry(40, 30, 0.1))
+        live.full(occupancy, MapGeometry(40, 30, 0.1))
     recorder.close()
     path = tmp_path / 'trip.tbrun'
     path.write_bytes(MAGIC + b''.join(chunks))
@@ -330,7 +330,7 @@ def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
         for now in range(6):
             occupancy[:] = 0
             occupancy[20, 5 * now : 5 * now + 3] = 100
-            live.full(occupancy, Geometry(40, 30, 0.1))
+            live.full(occupancy, MapGeometry(40, 30, 0.1))
             trip.tick()
             recorder.see(trip.navigator, trip.last, live.latest(), trip.told[-1].pose, float(now))
             recorder.end_tick(0.0)
@@ -343,12 +343,12 @@ def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
     occupancy = np.zeros((30, 40), np.int8)
     occupancy[10, 10] = 100
     live = LiveMap(
-        lambda resolution_m: CostRules(resolution_m=resolution_m, robot_radius_m=0.3, inflation_radius_m=0.3)
+        lambda resolution_m: CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.3, inflation_radius_m=0.3)
     )
-    live.full(occupancy, Geometry(40, 30, 0.1))
+    live.full(occupancy, MapGeometry(40, 30, 0.1))
     encoder, updates = Encoder(), [live.latest()]
     occupancy[10, 10:12] = 100
-    live.full(occupancy, Geometry(40, 30, 0.1))
+    live.full(occupancy, MapGeometry(40, 30, 0.1))
     updates.append(live.latest())
     from tb_planner.recording.recorder import map_news
 

@@ -19,18 +19,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tb_planner.benchmark import claims_2009, claims_2012, curves_2014, published, report, tables
-from tb_planner.benchmark.__main__ import FROM_PAPERS
-from tb_planner.benchmark.cells import CELLS, OPTIONAL, SESSIONS, NotRun, Results, cells_of, read_results, write_cells
-from tb_planner.benchmark.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
-from tb_planner.benchmark.engine import Options, attempt
-from tb_planner.benchmark.paper_2009 import PAPER_2009
-from tb_planner.benchmark.paper_2012 import EXPANSIONS, INTERVALS_MS, PAPER_2012
-from tb_planner.benchmark.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
-from tb_planner.benchmark.reasons import REASONS
-from tb_planner.benchmark.report_html import as_html, claim_of, opening
-from tb_planner.benchmark.report_markdown import as_markdown
-from tb_planner.benchmark.trials import tasks_of
+from benchmarks import claims_2009, claims_2012, curves_2014, published, report, tables
+from benchmarks.__main__ import FROM_PAPERS
+from benchmarks.cells import CELLS, OPTIONAL, SESSIONS, NotRun, Results, cells_of, read_results, write_cells
+from benchmarks.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
+from benchmarks.engine import Options, attempt
+from benchmarks.paper_2009 import PAPER_2009
+from benchmarks.paper_2012 import EXPANSIONS, INTERVALS_MS, PAPER_2012
+from benchmarks.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
+from benchmarks.reasons import REASONS
+from benchmarks.report_html import as_html, claim_of, opening
+from benchmarks.report_markdown import as_markdown
+from benchmarks.trials import tasks_of
 
 pytest.importorskip('matplotlib')
 DATE = '2026-01-31'
@@ -866,7 +866,7 @@ def test_reasons_are_of_claims_that_there_are_and_are_shown(some, monkeypatch):
 
 
 def test_the_command_writes_page_summary_plots_and_cells_that_give_the_same_page(some, tmp_path):
-    command = [sys.executable, '-m', 'tb_planner.benchmark', 'report', '--date', DATE]
+    command = [sys.executable, '-m', 'benchmarks', 'report', '--date', DATE]
     first, second = tmp_path / 'first', tmp_path / 'second'
     for arguments in (
         ('--results', some, '--quick', '--out', first),

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from oracle import EXACT, Oracle, Rules, Terrain, true_distance
-from random_maps import random_problem, random_rules
-from strategies import COSTS, patched
+from helpers.oracle import EXACT, Oracle, Rules, Terrain, true_distance
+from helpers.random_maps import random_problem, random_rules
+from helpers.strategies import COSTS, patched
 
 from tb_planner import (
     GoalBlocked,
@@ -116,17 +116,17 @@ def test_the_rule_as_printed_looks_at_path_only():
 # ------------------------------------------------------------------ the whole route, cell by cell
 
 
-def small_problem(rng, graded=False):
-    return *random_problem(rng, tuple(rng.integers(3, 9, 2)), (0.25,), graded), random_rules(rng)
+def small_problem(rng, weighted=False):
+    return *random_problem(rng, tuple(rng.integers(3, 9, 2)), (0.25,), weighted), random_rules(rng)
 
 
 class Replay:
     """A run up to some interval that can be had again and again, to try one change after the other on it."""
 
-    def __init__(self, seed, algorithm, graded=False):
+    def __init__(self, seed, algorithm, weighted=False):
         rng = np.random.default_rng(seed)
         self.algorithm = algorithm
-        self.values, self.start, self.goal, self.shape = small_problem(rng, graded)
+        self.values, self.start, self.goal, self.shape = small_problem(rng, weighted)
         self.k, self.intervals = int(rng.choice((1, 2, 3, 5, FAR))), int(rng.integers(1, 8))
 
     def planner(self):
@@ -194,7 +194,7 @@ def test_blocking_a_cell_on_the_way_back_restarts_too(algorithm):
 
 
 def matters(planner, terrain, cell):
-    """While the search runs a fallen cell matters if it or a cell one step from it is closed."""
+    """While the search runs a decreased cell matters if it or a cell one step from it is closed."""
     return planner.goal_found or any(planner.expanded[y, x] for x, y in (cell, *terrain.succ(cell)))
 
 
@@ -212,13 +212,13 @@ def could_shorten(planner, before, after, algorithm):
     return bool(ways) and algorithm.w_h * min(ways) < algorithm.w_g * remaining
 
 
-@pytest.mark.parametrize('graded', [False, True], ids=['uniform', 'graded'])
+@pytest.mark.parametrize('weighted', [False, True], ids=['uniform', 'weighted'])
 @pytest.mark.parametrize('algorithm', [tba_star(), tb_wa_star(1.4), tb_gbfs()], ids=lambda a: a.name)
-def test_a_cheaper_cell_restarts_exactly_if_a_way_through_it_could_be_shorter(algorithm, graded):
+def test_a_cheaper_cell_restarts_exactly_if_a_way_through_it_could_be_shorter(algorithm, weighted):
     restarts = passes = 0
-    new = cost(1) if graded else FREE
+    new = cost(1) if weighted else FREE
     for seed in range(100, 400):
-        replay = Replay(seed, algorithm, graded)
+        replay = Replay(seed, algorithm, weighted)
         reference = replay.planner()
         if replay.is_over(reference):
             continue
@@ -337,9 +337,9 @@ def test_a_flickering_cell_does_not_make_the_agent_dither():
 def test_small_rises_that_add_up_restart_in_the_end():
     planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=0.1)
     planner.step()
-    risen = [planner.observe(cost(2.0 + step / 2), at=(10, 1)) for step in range(1, 20)]
-    assert any(risen)
-    assert not risen[0]
+    increased = [planner.observe(cost(2.0 + step / 2), at=(10, 1)) for step in range(1, 20)]
+    assert any(increased)
+    assert not increased[0]
 
 
 # ------------------------------------------------------------------ "no path" is said of the present map
@@ -379,7 +379,7 @@ def test_a_search_on_the_map_it_began_on_ends_optimal_whatever_was_learned_befor
     found = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        values, start, goal, shape = small_problem(rng, graded=bool(rng.integers(2)))
+        values, start, goal, shape = small_problem(rng, weighted=bool(rng.integers(2)))
         planner = planner_on(values, start, goal, algorithm, k=int(rng.choice((1, 3, 10))), **shape)
         began_on = {planner.searches: values}
         for _ in range(40):

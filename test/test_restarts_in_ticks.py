@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from trip import Trip
+from helpers.trip import Trip
 
 from tb_planner import rtba_star, tb_gbfs, tb_wa_star, tba_star
-from tb_planner.geometry import Geometry
-from tb_planner.navigator import NavigationStatus, Pose2
-from tb_planner.restart import Reason
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.navigation.navigator import NavigationStatus
+from tb_planner.search.restart import RestartReason
 
 S = NavigationStatus
 STRAIGHT, DIAGONAL = 985, 1393
@@ -95,16 +95,16 @@ class Watch:
         if np.array_equal(old.t, new.t):
             return None
         if self.algorithm.restart == 'eager':
-            return Reason.EAGER
+            return RestartReason.EAGER
         cost = new.along(self.route)
         if cost is None:
-            return Reason.BLOCKED
+            return RestartReason.BLOCKED
         if cost > self.expected * (1 + self.min_improvement):
-            return Reason.DEARER
+            return RestartReason.COST_INCREASED
         if self.algorithm.restart == 'path_cost_increased' or self.algorithm.w_g == 0:
             return None
         remaining = cost + h(self.route[-1], self.target)
-        return Reason.SHORTER if self.could_shorten(old, new, remaining) else None
+        return RestartReason.SHORTCUT_OPENED if self.could_shorten(old, new, remaining) else None
 
     def could_shorten(self, old, new, remaining):
         """w c' < what remains, for an arc that counts."""
@@ -126,12 +126,12 @@ class Errands:
 
     WIDTH, HEIGHT = 40, 30
 
-    def __init__(self, seed, *, graded=False, **changes):
+    def __init__(self, seed, *, weighted=False, **changes):
         self.random = np.random.default_rng(seed)
-        self.graded = graded
+        self.weighted = weighted
         blocked = self.random.random((self.HEIGHT, self.WIDTH)) < 0.2
-        values = np.where(blocked, np.float32(np.inf), self.some_costs(blocked.shape)) if graded else blocked
-        geometry = Geometry(self.WIDTH, self.HEIGHT, 0.1)
+        values = np.where(blocked, np.float32(np.inf), self.some_costs(blocked.shape)) if weighted else blocked
+        geometry = MapGeometry(self.WIDTH, self.HEIGHT, 0.1)
         self.trip = Trip(values, (2.05, 1.55), geometry=geometry, **changes)
         self.trip.place = self.free_place()
         self.counts = {}
@@ -148,7 +148,7 @@ class Errands:
         return self.trip.geometry.centre_of((int(columns[i]), int(rows[i])))
 
     def new_goal(self):
-        self.trip.navigator.new_goal(Pose2(*self.free_place()))
+        self.trip.navigator.new_goal(Pose2D(*self.free_place()))
 
     def changed_values(self):
         """Some cells, some of them on the route ahead."""
@@ -175,11 +175,11 @@ class Errands:
     def some_value(self):
         if self.random.random() < 0.25:
             return self.blocked_value
-        return self.some_costs(()) if self.graded else False
+        return self.some_costs(()) if self.weighted else False
 
     @property
     def blocked_value(self):
-        return np.float32(np.inf) if self.graded else True
+        return np.float32(np.inf) if self.weighted else True
 
     def tick(self, search=None):
         trip = self.trip
@@ -207,14 +207,14 @@ class Errands:
             assert restarts == ([] if reason is None else [reason]), f'{trip.last} in tick {len(trip.told)}'
             self.updates += 1
         elif had_no_path and planner is not None:
-            assert restarts == [Reason.NO_PATH]
+            assert restarts == [RestartReason.NO_PATH]
         for reason in trip.last.restarts:
             self.counts[reason] = self.counts.get(reason, 0) + 1
         self.expect(watch, new)
         trip.drive()
 
     def expect(self, watch, new):
-        """The cost of the route as it was found, or as low as it has fallen since, less what has been walked."""
+        """The cost of the route as it was found, or as low as it has decreased since, less what has been walked."""
         planner = self.trip.navigator.planner
         route = planner.route if planner is not None and self.trip.navigator.goal is not None else []
         walked = len(watch.route) - len(route) if watch is not None else 0
@@ -228,12 +228,12 @@ class Errands:
 @pytest.mark.parametrize(
     ('algorithm', 'expected'),
     [
-        (tba_star(), {Reason.BLOCKED, Reason.SHORTER}),
-        (tb_wa_star(1.5), {Reason.BLOCKED, Reason.SHORTER}),
-        (tb_wa_star(3.0), {Reason.BLOCKED}),
-        (tb_gbfs(), {Reason.BLOCKED}),
-        (rtba_star(), {Reason.BLOCKED}),
-        (tba_star('eager'), {Reason.EAGER}),
+        (tba_star(), {RestartReason.BLOCKED, RestartReason.SHORTCUT_OPENED}),
+        (tb_wa_star(1.5), {RestartReason.BLOCKED, RestartReason.SHORTCUT_OPENED}),
+        (tb_wa_star(3.0), {RestartReason.BLOCKED}),
+        (tb_gbfs(), {RestartReason.BLOCKED}),
+        (rtba_star(), {RestartReason.BLOCKED}),
+        (tba_star('eager'), {RestartReason.EAGER}),
     ],
     ids=['TBA*', 'TB-WA*(1.5)', 'TB-WA*(3)', 'TB-GBFS', 'RTBA*', 'eager'],
 )
@@ -242,20 +242,20 @@ def test_restarts_happen_exactly_when_the_rule_says_so(algorithm, expected):
     for _ in range(1500):
         errands.tick()
     assert errands.updates > 1300
-    assert expected <= set(errands.counts) <= expected | {Reason.NO_PATH}
+    assert expected <= set(errands.counts) <= expected | {RestartReason.NO_PATH}
     assert all(errands.counts[reason] > 3 for reason in expected)
 
 
 @pytest.mark.parametrize('min_improvement', [0.0, 0.125])
 @pytest.mark.parametrize('algorithm', [tba_star(), rtba_star()], ids=['TBA*', 'RTBA*'])
 def test_with_graded_costs_restarts_happen_exactly_when_the_rule_says_so(algorithm, min_improvement):
-    errands = Errands(8, graded=True, algorithm=algorithm, min_improvement=min_improvement)
+    errands = Errands(8, weighted=True, algorithm=algorithm, min_improvement=min_improvement)
     for _ in range(1000):
         errands.tick()
     assert errands.updates > 800
-    assert {Reason.BLOCKED, Reason.DEARER} <= set(errands.counts)
-    assert (Reason.SHORTER in errands.counts) == (algorithm.restart == 'lazy')
-    assert Reason.OFF_ROUTE not in errands.counts
+    assert {RestartReason.BLOCKED, RestartReason.COST_INCREASED} <= set(errands.counts)
+    assert (RestartReason.SHORTCUT_OPENED in errands.counts) == (algorithm.restart == 'lazy')
+    assert RestartReason.OFF_ROUTE not in errands.counts
 
 
 @pytest.mark.parametrize('k', [3, 20])
@@ -267,7 +267,7 @@ def test_while_the_search_runs_a_change_restarts_it_exactly_when_the_rule_says_s
     for _ in range(800):
         errands.tick()
     assert errands.updates > 700
-    assert errands.counts[Reason.BLOCKED] > 5
+    assert errands.counts[RestartReason.BLOCKED] > 5
 
 
 def test_a_blocked_route_is_left_in_the_tick_that_learns_of_it():
@@ -278,7 +278,7 @@ def test_a_blocked_route_is_left_in_the_tick_that_learns_of_it():
         trip = errands.trip
         if trip.last.status == S.NAVIGATING:
             assert Costs(trip.values).along(trip.navigator.planner.route) is not None
-        blocked += Reason.BLOCKED in trip.last.restarts
+        blocked += RestartReason.BLOCKED in trip.last.restarts
     assert blocked > 20
 
 
@@ -286,7 +286,7 @@ def test_changes_that_matter_to_neither_never_restart_the_search():
     """Obstacles come and go by the thousand, next to the route, behind the robot and far away."""
     width, height = 120, 60
     values = np.zeros((height, width), bool)
-    trip = Trip(values, (0.55, 3.05), (11.45, 3.05), algorithm=tba_star(), geometry=Geometry(width, height, 0.1))
+    trip = Trip(values, (0.55, 3.05), (11.45, 3.05), algorithm=tba_star(), geometry=MapGeometry(width, height, 0.1))
     random = np.random.default_rng(11)
     updates = 0
     trip.tick()

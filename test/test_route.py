@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from helpers.strategies import problems, repainted, restarting_algorithms
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import problems, repainted, restarting_algorithms
 
 from tb_planner import (
     Grid,
-    Reason,
     Resources,
+    RestartReason,
     StartBlocked,
     Status,
     TimeBoundedPlanner,
@@ -98,7 +98,7 @@ def test_the_version_says_when_the_route_is_another_one(planner, data):
     for _ in range(15):
         route, version = planner.route, planner.route_version
         if data.draw(st.integers(0, 4)) == 0:
-            values = np.where(planner.grid.blocked, np.inf, 1.0) if planner.grid.graded else planner.grid.blocked
+            values = np.where(planner.grid.blocked, np.inf, 1.0) if planner.grid.weighted else planner.grid.blocked
             planner.observe(*repainted(data.draw, values, planner.current_cell, planner.goal))
         else:
             planner.step()
@@ -152,8 +152,8 @@ def test_an_agent_that_has_left_its_route_searches_from_where_it_is():
     planner.step()
     planner.leave_route((5, 4))
     assert planner.current_cell == (5, 4)
-    assert planner.last_restart is Reason.OFF_ROUTE
-    assert planner.restarts[Reason.OFF_ROUTE] == planner.searches - 1 == 1
+    assert planner.last_restart is RestartReason.OFF_ROUTE
+    assert planner.restarts[RestartReason.OFF_ROUTE] == planner.searches - 1 == 1
     assert planner.step() is Status.MOVED
     planner.observe(np.ones((3, 3), bool), at=(9, 3))
     before = planner.route
@@ -178,7 +178,7 @@ def test_a_planner_given_another_grid_does_as_one_whose_grid_is_written_to(probl
         assert swapping.step() == observing.step()
         patch, at = repainted(data.draw, values, swapping.current_cell, problem.goal)
         change = observing.grid.update(patch, at)
-        spare.update(observing.grid.costs if spare.graded else observing.grid.blocked)
+        spare.update(observing.grid.costs if spare.weighted else observing.grid.blocked)
         spare, old = swapping.grid, spare
         assert swapping.use_grid(old, change) == observing.map_changed(change)
         assert swapping.grid is old
@@ -276,7 +276,7 @@ def test_a_new_min_improvement_counts_for_rises_and_falls():
     planner.min_improvement = 0.0
     costs[:, 22] = 1
     assert planner.observe(costs)
-    assert planner.last_restart is Reason.SHORTER
+    assert planner.last_restart is RestartReason.SHORTCUT_OPENED
 
 
 def test_a_new_goal_tolerance_counts_from_the_next_change_on():

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from helpers.oracle import Terrain, true_distance
+from helpers.random_maps import random_problem, random_rules, random_values
+from helpers.strategies import LOOKAHEADS, freed_in, problems
 from hypothesis import given, settings
-from oracle import Terrain, true_distance
-from random_maps import random_problem, random_rules, random_values
-from strategies import LOOKAHEADS, freed_in, problems
 
 from tb_planner import (
     Changing,
@@ -100,7 +100,7 @@ class Repainted:
     def look(self, cell, goal):
         x, y = (int(n) for n in self.rng.integers(0, SIDE - 4, 2))
         height, width = (int(n) for n in self.rng.integers(1, 5, 2))
-        patch = freed_in(random_values(self.rng, (height, width), (0.3,), graded=True), (x, y), (cell, goal))
+        patch = freed_in(random_values(self.rng, (height, width), (0.3,), weighted=True), (x, y), (cell, goal))
         self.values[y : y + height, x : x + width] = patch
         return patch, (x, y)
 
@@ -108,8 +108,8 @@ class Repainted:
 # ------------------------------------------------------------------ what the agents are like
 
 
-def random_map(rng, graded, side=SIDE):
-    return random_problem(rng, (side, side), (0.1, 0.2, 0.3), graded)
+def random_map(rng, weighted, side=SIDE):
+    return random_problem(rng, (side, side), (0.1, 0.2, 0.3), weighted)
 
 
 def lookahead_of(rng):
@@ -183,7 +183,7 @@ def test_no_move_is_illegal_on_a_changing_map(name, rate, record_property):
     tally = Tally(2500)
     for seed in tally:
         rng = np.random.default_rng((seed, rate))
-        values, start, goal = random_map(rng, graded=False)
+        values, start, goal = random_map(rng, weighted=False)
         shape = random_rules(rng)
         planner = planner_of(rng, name, Grid(values, **shape), start, goal)
         world = Changing(Grid(values, **shape), rate, every=int(rng.choice((1, 3, 10))), seed=seed)
@@ -196,7 +196,7 @@ def test_no_move_is_illegal_on_a_map_of_changing_costs(name, record_property):
     tally = Tally(1500)
     for seed in tally:
         rng = np.random.default_rng(seed)
-        values, start, goal = random_map(rng, graded=True)
+        values, start, goal = random_map(rng, weighted=True)
         shape = random_rules(rng)
         planner = planner_of(rng, name, Grid(values, **shape), start, goal)
         tally.add(walk(planner, Repainted(values, shape, rng)))
@@ -209,24 +209,24 @@ def test_no_move_is_illegal_at_any_lookahead_when_the_map_changes_after_every_mo
     tally = Tally(1000)
     for seed in tally:
         rng = np.random.default_rng((seed, k))
-        values, start, goal = random_map(rng, graded=False)
+        values, start, goal = random_map(rng, weighted=False)
         shape = random_rules(rng)
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, tba_star(restart=restart), k)
         tally.add(walk(planner, Changing(Grid(values, **shape), 10, every=1, seed=seed)))
     record_property('moves', tally.moves)
 
 
-@pytest.mark.parametrize('graded', [False, True], ids=['uniform', 'graded'])
+@pytest.mark.parametrize('weighted', [False, True], ids=['uniform', 'weighted'])
 @pytest.mark.parametrize('name', ALGORITHMS)
-def test_no_move_is_illegal_in_unknown_terrain(name, graded, record_property):
+def test_no_move_is_illegal_in_unknown_terrain(name, weighted, record_property):
     """Completely unknown, or partly: some of the obstacles are known beforehand."""
     tally = Tally(2000)
     for seed in tally:
         rng = np.random.default_rng(seed)
-        values, start, goal = random_map(rng, graded)
+        values, start, goal = random_map(rng, weighted)
         shape = random_rules(rng)
         unseen = rng.random(values.shape) < rng.choice((0.5, 1.0))
-        known = np.where(unseen, 1.0 if graded else False, values).astype(values.dtype)
+        known = np.where(unseen, 1.0 if weighted else False, values).astype(values.dtype)
         planner = planner_of(rng, name, Grid(known, **shape), start, goal)
         world = Unknown(Grid(values, **shape), sensor_radius=int(rng.choice((1, 2, 5))), known=known)
         tally.add(walk(planner, world))
@@ -237,7 +237,7 @@ def test_a_run_is_legal_step_by_step_on_a_static_map():
     """Not by the world's word, but by the oracle's: cells, cost and counts of a run agree."""
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        values, start, goal = random_map(rng, graded=bool(rng.integers(2)))
+        values, start, goal = random_map(rng, weighted=bool(rng.integers(2)))
         shape = random_rules(rng)
         planner = planner_of(rng, str(rng.choice(sorted(ALGORITHMS))), Grid(values, **shape), start, goal)
         run = walk(planner, Static(Grid(values, **shape)))
@@ -254,7 +254,7 @@ class Caller:
     def __init__(self, seed, name):
         self.rng = np.random.default_rng(seed)
         self.shape = random_rules(self.rng)
-        self.values, self.start, self.goal = random_map(self.rng, graded=bool(self.rng.integers(2)), side=12)
+        self.values, self.start, self.goal = random_map(self.rng, weighted=bool(self.rng.integers(2)), side=12)
         self.planner = planner_of(self.rng, name, Grid(self.values, **self.shape), self.start, self.goal)
 
     def terrain(self):
@@ -286,7 +286,7 @@ class Caller:
         kept = (self.planner.current_cell, self.planner.goal) if self.rng.random() < 0.9 else ()
         height, width = (int(n) for n in self.rng.integers(1, 6, 2))
         x, y = int(self.rng.integers(13 - width)), int(self.rng.integers(13 - height))
-        patch = random_values(self.rng, (height, width), (0.4,), graded=self.values.dtype != bool)
+        patch = random_values(self.rng, (height, width), (0.4,), weighted=self.values.dtype != bool)
         patch = freed_in(patch, (x, y), kept)
         self.values[y : y + height, x : x + width] = patch
         self.planner.observe(patch, at=(x, y))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tb_planner import Grid, Status, find_path, tba_star
-from tb_planner.maps import read_map, read_problems
+from tb_planner.maps.files import read_map, read_problems
 
 SAMPLE = 40
 ALL = os.environ.get('TB_PLANNER_ALL_PROBLEMS', '0') not in ('', '0')

@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.plain import load_plain
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from plain import load_plain
 
-from tb_planner import sight
+from tb_planner.search import sight
 
 MODES = pytest.mark.parametrize('mode', [sight, load_plain('sight')], ids=['installed', 'plain'])
 COSTS = (0, 16, 17, 200, 65535)
@@ -186,7 +186,7 @@ def test_read_only_arrays_will_do():
 
 def test_terrain_of_another_type_or_layout_is_refused_where_sight_is_compiled():
     if not sight.COMPILED:
-        pytest.skip('tb_planner.sight is not compiled here: Python takes any array')
+        pytest.skip('tb_planner.search.sight is not compiled here: Python takes any array')
     for terrain in (np.ones((3, 3)), np.ones((3, 3), np.uint16)[:, ::2], np.ones(3, np.uint16)):
         with pytest.raises(ValueError):
             sight.clear(terrain, 0.5, 0.5, 1.5, 1.5)

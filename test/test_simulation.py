@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_planner import Grid, find_path
-from tb_planner.costmap import Costmap, CostRules
-from tb_planner.geometry import Geometry
-from tb_planner.maps import read_map
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.files import read_map
 from tb_planner.simulation import Limits, Obstacle, RandomChange, ScriptError, Settings, Simulation, read_script
 from tb_planner.simulation.places import NoPlace, random_goal, random_start
 from tb_planner.simulation.robot import composed, sweep_touches
@@ -37,9 +36,9 @@ def hall(width=200, height=200):
 def simulation(occupancy=None, start=(2.0, 5.0, 0.0), script=(), origin=(0.0, 0.0, 0.0), **settings):
     occupancy = hall() if occupancy is None else occupancy
     height, width = occupancy.shape
-    geometry = Geometry(width, height, RESOLUTION_M, origin)
+    geometry = MapGeometry(width, height, RESOLUTION_M, origin)
     settings = Settings(robot_radius_m=RADIUS_M, **settings)
-    return Simulation(occupancy, geometry, Pose2(*start), settings, script)
+    return Simulation(occupancy, geometry, Pose2D(*start), settings, script)
 
 
 def run(sim, seconds):
@@ -145,7 +144,7 @@ def test_no_wall_is_too_thin_at_any_step_and_speed(dt_s, speed, yaw, diagonal, r
         occupancy[20, 20:61] = occupancy[60, 20:61] = occupancy[20:61, 20] = occupancy[20:61, 60] = 100
     limits = Limits(max_speed_m_s=speed, max_acceleration_m_s2=1e4)
     settings = Settings(robot_radius_m=radius_m, limits=limits, dt_s=dt_s, command_timeout_s=10.0)
-    sim = Simulation(occupancy, Geometry(80, 80, RESOLUTION_M), Pose2(2.02, 2.02, yaw), settings)
+    sim = Simulation(occupancy, MapGeometry(80, 80, RESOLUTION_M), Pose2D(2.02, 2.02, yaw), settings)
     sim.command(speed, 0.3)
     for _ in range(min(round(4.0 / (speed * dt_s)) + 5, 120)):
         sim.step()
@@ -179,7 +178,7 @@ def test_the_disc_in_its_sweep_touches_what_a_fine_walk_of_points_touches():
 @pytest.mark.parametrize('dt_s', [0.005, 0.02, 0.1])
 def test_the_robot_turns_drives_and_stops_at_its_waypoint(yaw, dt_s):
     sim = simulation(start=(3.0, 3.0, yaw), dt_s=dt_s, waypoint_timeout_s=0.0)
-    waypoint = Pose2(6.0, 5.0, -1.0)
+    waypoint = Pose2D(6.0, 5.0, -1.0)
     sim.drive_to(waypoint)
     farthest_aside = 0.0
     along = math.atan2(2.0, 3.0)
@@ -195,7 +194,7 @@ def test_the_robot_turns_drives_and_stops_at_its_waypoint(yaw, dt_s):
 
 def test_the_robot_brakes_without_turning_when_its_waypoint_is_suddenly_its_own_position():
     sim = simulation(start=(3.0, 3.0, 0.0))
-    sim.drive_to(Pose2(8.0, 3.0, 0.0))
+    sim.drive_to(Pose2D(8.0, 3.0, 0.0))
     run_through(sim, 1.5)
     assert sim.motion.speed_m_s == 1.0
     told = sim.pose
@@ -209,7 +208,7 @@ def test_the_robot_brakes_without_turning_when_its_waypoint_is_suddenly_its_own_
 
 def test_the_robot_stops_when_waypoints_cease():
     sim = simulation(waypoint_timeout_s=1.0)
-    sim.drive_to(Pose2(9.0, 5.0, 0.0))
+    sim.drive_to(Pose2D(9.0, 5.0, 0.0))
     run_through(sim, 3.0)
     assert sim.motion.speed_m_s == 0
     assert sim.pose.x_m < 4.0
@@ -226,7 +225,7 @@ def wild_run(seed):
     states = []
     for number, _ in enumerate(run(sim, 6.0)):
         if number % 50 == 0:
-            sim.drive_to(Pose2(2.0 + number / 50, 5.0, 0.0))
+            sim.drive_to(Pose2D(2.0 + number / 50, 5.0, 0.0))
         states += [np.array([*astuple(sim.pose), sim.motion.speed_m_s]), np.array(astuple(sim.noisy_pose(0.1, 0.1)))]
         states.append(sim.terrain.occupancy)
     return b''.join(state.tobytes() for state in states)
@@ -280,13 +279,13 @@ def test_nothing_appears_near_the_robot_or_its_goal():
     change = RandomChange(rate=30.0, period_s=0.1, size_m=0.3, open_walls=False)
     script = [Obstacle(x_m=x, y_m=5.0, width_m=0.3, height_m=0.3, at_s=1.0) for x in np.arange(1.0, 9.0, 0.5)]
     sim = simulation(world='changing', change=change, script=script, keep_clear_m=1.0, goal_clear_m=0.7)
-    goal = Pose2(7.0, 7.0, 0.0)
+    goal = Pose2D(7.0, 7.0, 0.0)
     sim.set_goal(goal)
     before = sim.terrain.occupancy.copy()
     centres = (np.indices(before.shape)[::-1].reshape(2, -1).T + 0.5) * RESOLUTION_M
     appeared = 0
     for number, _ in enumerate(run(sim, 10.0)):
-        sim.drive_to(Pose2(2.5 + number % 7 * 0.1, 5.0, 0.0))
+        sim.drive_to(Pose2D(2.5 + number % 7 * 0.1, 5.0, 0.0))
         new = ((sim.terrain.occupancy == 100) & (before != 100)).reshape(-1)
         appeared += new.sum()
         to_robot = np.hypot(*(centres[new] - (sim.pose.x_m, sim.pose.y_m)).T)
@@ -304,7 +303,7 @@ def test_what_stands_near_the_robot_goes_in_time_and_nothing_takes_its_place():
     sim = simulation(world='changing', change=change, start=(2.0, 2.0, 0.0))
     run_through(sim, 0.6)
     y, x = np.argwhere(sim.terrain.occupancy[100:180, 100:180] == 100)[0] + np.array([100, 94])
-    sim.place(Pose2(x * RESOLUTION_M, y * RESOLUTION_M, 0.0))
+    sim.place(Pose2D(x * RESOLUTION_M, y * RESOLUTION_M, 0.0))
     near = np.hypot(*(np.indices((200, 200))[::-1] + 0.5 - np.array([x, y])[:, None, None])) * RESOLUTION_M < 1.0
     counts = []
     for _ in run(sim, 6.0):
@@ -367,7 +366,7 @@ def test_an_obstacle_waits_until_the_robot_is_out_of_its_way():
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script)
     run_through(sim, 1.0)
     assert sim.terrain.occupancy[100, 40] == 0
-    sim.drive_to(Pose2(5.0, 5.0, 0.0))
+    sim.drive_to(Pose2D(5.0, 5.0, 0.0))
     run_through(sim, 3.0)
     assert sim.terrain.occupancy[100, 40] == 100
     assert sim.collisions == 0
@@ -377,9 +376,9 @@ def test_the_script_can_wait_for_the_first_goal():
     script = [Obstacle(x_m=6.0, y_m=6.0, width_m=0.4, height_m=0.4, at_s=0.5)]
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script, script_from_goal=True)
     run_through(sim, 2.0)
-    sim.set_goal(Pose2(8.0, 8.0, 0.0))
+    sim.set_goal(Pose2D(8.0, 8.0, 0.0))
     run_through(sim, 0.4)
-    sim.set_goal(Pose2(8.0, 7.0, 0.0))
+    sim.set_goal(Pose2D(8.0, 7.0, 0.0))
     assert sim.terrain.occupancy[120, 120] == 0
     run_through(sim, 0.2)
     assert sim.terrain.occupancy[120, 120] == 100
@@ -411,7 +410,7 @@ def test_without_line_of_sight_all_within_the_radius_is_revealed():
 def test_what_was_seen_stays_known_and_news_covers_all_that_is_new():
     sim = simulation(world='unknown', sensor_radius_m=1.0, waypoint_timeout_s=0.0)
     told = sim.map_news().occupancy
-    sim.drive_to(Pose2(6.0, 5.0, 0.0))
+    sim.drive_to(Pose2D(6.0, 5.0, 0.0))
     patches = 0
     for _ in run(sim, 5.0):
         news = sim.map_news()
@@ -428,7 +427,7 @@ def test_an_obstacle_in_an_unknown_world_is_known_once_it_is_seen():
     script = [Obstacle(x_m=8.0, y_m=5.0, width_m=0.5, height_m=0.5)]
     sim = simulation(world='unknown', sensor_radius_m=3.0, script=script)
     assert sim.map_news().occupancy[100, 155] == -1
-    sim.drive_to(Pose2(6.0, 5.0, 0.0))
+    sim.drive_to(Pose2D(6.0, 5.0, 0.0))
     run_through(sim, 3.0)
     assert sim.map_news().occupancy[100, 155] == 100
 
@@ -446,10 +445,10 @@ def test_a_robot_that_stands_sees_what_appears_and_vanishes():
 @pytest.mark.parametrize('origin', [(0.0, 0.0, 0.0), (-3.0, 2.0, 0.7)])
 @pytest.mark.parametrize('jitter', [0.0, 0.4])
 def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitter):
-    place = Geometry(200, 200, RESOLUTION_M, origin)
+    place = MapGeometry(200, 200, RESOLUTION_M, origin)
     walls = hall()
     walls[40:60, 40:60] = 100
-    start, end = (Pose2(*place.to_world(x, 100.0), 0.0) for x in (60.0, 120.0))
+    start, end = (Pose2D(*place.to_world(x, 100.0), 0.0) for x in (60.0, 120.0))
     sim = simulation(
         walls,
         astuple(start),
@@ -490,7 +489,7 @@ def test_a_growing_map_has_unknown_ground_around_it_also_beyond_the_true_map():
         assert (edge == -1).all()
     assert news.geometry.origin[0] < 0.0
     assert sim.map_news() is None
-    sim.drive_to(Pose2(3.0, 5.0))
+    sim.drive_to(Pose2D(3.0, 5.0))
     run_through(sim, 1.0)
     assert sim.map_news().changed is None
 
@@ -520,7 +519,7 @@ def test_a_scan_agrees_with_a_fine_walk_along_each_ray(seed):
     occupancy = np.where(random.random((60, 60)) < 0.03, 100, 0).astype(np.int8)
     occupancy[24:36, 24:36] = 0
     origin = (1.0, -2.0, float(random.uniform(-3, 3)))
-    start = Geometry(60, 60, RESOLUTION_M, origin).to_world(*random.uniform(29, 31, 2))
+    start = MapGeometry(60, 60, RESOLUTION_M, origin).to_world(*random.uniform(29, 31, 2))
     sim = simulation(occupancy, start=(*start, float(random.uniform(-3, 3))), origin=origin)
     angles = np.linspace(-3.0, 3.0, 20)
     walk = np.arange(0.0, 1.2, 0.0005)
@@ -541,11 +540,11 @@ def test_a_scan_agrees_with_a_fine_walk_along_each_ray(seed):
 def test_putting_the_robot_elsewhere_moves_odometry_s_origin_and_not_odometry():
     sim = simulation()
     assert astuple(sim.odometry) == pytest.approx((0.0, 0.0, 0.0))
-    sim.drive_to(Pose2(4.0, 5.0, 0.0))
+    sim.drive_to(Pose2D(4.0, 5.0, 0.0))
     run_through(sim, 1.0)
     odometry = sim.odometry
     assert odometry.x_m > 0.2
-    sim.place(Pose2(7.0, 3.0, 2.0))
+    sim.place(Pose2D(7.0, 3.0, 2.0))
     assert astuple(sim.odometry) == pytest.approx(astuple(odometry))
     assert astuple(composed(sim.map_to_odom, sim.odometry)) == pytest.approx((7.0, 3.0, 2.0))
     run_through(sim, 1.0)
@@ -559,7 +558,7 @@ def test_putting_the_robot_elsewhere_moves_odometry_s_origin_and_not_odometry():
 def test_the_robot_cannot_be_put_into_a_wall_or_off_the_map(pose, reason):
     sim = simulation()
     with pytest.raises(ValueError, match=reason):
-        sim.place(Pose2(*pose))
+        sim.place(Pose2D(*pose))
     assert astuple(sim.pose) == (2.0, 5.0, 0.0)
     with pytest.raises(ValueError, match=reason):
         simulation(start=pose)
@@ -597,7 +596,9 @@ def test_a_command_that_is_no_number_is_refused():
 @pytest.mark.parametrize(('name', 'goal'), [('office', (25.0, 6.0)), ('warehouse', (34.5, 9.0))])
 class TestDemoMaps:
     def grid_of(self, occupancy):
-        rules = CostRules(resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.25, allow_unknown=False)
+        rules = CostmapConfig(
+            resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.25, allow_unknown=False
+        )
         return Grid(np.array(Costmap(occupancy, rules).costs))
 
     def test_the_files_are_what_the_script_draws(self, name, goal, tmp_path):
@@ -627,7 +628,7 @@ class TestDemoMaps:
 
     def test_a_random_goal_is_far_and_can_be_reached(self, name, goal):
         plan = read_map(ROOT / 'maps' / f'{name}.yaml')
-        goals = {random_goal(plan.occupancy, plan.geometry, Pose2(0.0, 0.0), 0.4, seed) for seed in range(5)}
+        goals = {random_goal(plan.occupancy, plan.geometry, Pose2D(0.0, 0.0), 0.4, seed) for seed in range(5)}
         assert len(goals) == 5
         for place in goals:
             assert math.hypot(place.x_m, place.y_m) > 10.0
@@ -638,16 +639,16 @@ class TestDemoMaps:
 def test_no_place_is_found_where_there_is_none():
     full = np.full((20, 20), 100, np.int8)
     with pytest.raises(NoPlace, match=r'0\.4 m from all obstacles'):
-        random_start(full, Geometry(20, 20, RESOLUTION_M), 0.4, 0)
+        random_start(full, MapGeometry(20, 20, RESOLUTION_M), 0.4, 0)
     cell = full.copy()
     cell[5:15, 5:15] = 0
-    geometry = Geometry(20, 20, RESOLUTION_M)
+    geometry = MapGeometry(20, 20, RESOLUTION_M)
     start = random_start(cell, geometry, 0.1, 0)
     assert cell[geometry.cell_at(start.x_m, start.y_m)[::-1]] == 0
     two = np.full((20, 200), 100, np.int8)
     two[5:15, 5:15] = two[5:15, 180:190] = 0
     with pytest.raises(NoPlace, match='in 200 tries'):
-        random_goal(two, Geometry(200, 20, RESOLUTION_M), Pose2(0.5, 0.5), 0.1, 0)
+        random_goal(two, MapGeometry(200, 20, RESOLUTION_M), Pose2D(0.5, 0.5), 0.1, 0)
 
 
 def test_a_script_is_read_from_yaml(tmp_path):
@@ -704,7 +705,7 @@ def test_what_is_drawn_stays_whatever_changes_by_itself_and_erasing_takes_walls_
 
 def test_nothing_is_drawn_on_the_robot_its_goal_or_off_the_map():
     sim = simulation()
-    sim.set_goal(Pose2(8.0, 8.0))
+    sim.set_goal(Pose2D(8.0, 8.0))
     before = sim.terrain.occupancy.copy()
     for x_m, y_m in ((2.0, 5.0), (2.5, 5.0), (8.1, 8.1), (-3.0, 5.0), (5.0, 1e9)):
         assert not sim.draw(x_m, y_m, 0.3, occupied=True)

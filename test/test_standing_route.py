@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
-from tb_planner import standing_route as module
-from tb_planner.restart import Reason
-from tb_planner.standing_route import StandingRoute
+from tb_planner.navigation import standing_route as module
+from tb_planner.navigation.standing_route import StandingRoute
+from tb_planner.search.restart import RestartReason
 
 
 def route_on(costs, *stops):
@@ -32,21 +32,21 @@ def fault(route, grid, cells, cost, algorithm=None, min_improvement=0.0):
 def test_a_route_that_costs_more_is_given_up_if_it_is_more_than_a_little():
     grid, route = route_on(np.ones((3, 12), np.float32), (0, 1), (11, 1))
     assert fault(route, grid, [(5, 1)], 1.5, min_improvement=0.05) is None
-    assert fault(route, grid, [(5, 1), (6, 1)], 1.5, min_improvement=0.05) == Reason.DEARER
+    assert fault(route, grid, [(5, 1), (6, 1)], 1.5, min_improvement=0.05) == RestartReason.COST_INCREASED
 
 
 def test_a_route_is_compared_with_the_least_that_it_has_cost():
     costs = np.full((3, 12), 3.0, np.float32)
     grid, route = route_on(costs, (0, 1), (11, 1))
     assert fault(route, grid, [(x, 1) for x in range(12)], 1.0, min_improvement=0.9) is None
-    assert fault(route, grid, [(x, 1) for x in range(12)], 3.0, min_improvement=0.9) == Reason.DEARER
+    assert fault(route, grid, [(x, 1) for x in range(12)], 3.0, min_improvement=0.9) == RestartReason.COST_INCREASED
 
 
 def test_what_is_behind_the_robot_may_cost_anything():
     grid, route = route_on(np.ones((3, 12), np.float32), (0, 1), (11, 1))
     assert route.meet(grid, (6.5, 1.4), 1.5)
     assert fault(route, grid, [(x, 1) for x in range(6)], np.inf) is None
-    assert fault(route, grid, [(8, 1)], 9.0) == Reason.DEARER
+    assert fault(route, grid, [(8, 1)], 9.0) == RestartReason.COST_INCREASED
 
 
 def detour(walled=True):
@@ -60,11 +60,11 @@ def detour(walled=True):
 @pytest.mark.parametrize(
     ('algorithm', 'reason'),
     [
-        (tba_star(), Reason.SHORTER),
-        (tb_wa_star(1.5), Reason.SHORTER),
+        (tba_star(), RestartReason.SHORTCUT_OPENED),
+        (tb_wa_star(1.5), RestartReason.SHORTCUT_OPENED),
         (tb_wa_star(3.0), None),
         (tba_star(restart='never'), None),
-        (tba_star(restart='eager'), Reason.EAGER),
+        (tba_star(restart='eager'), RestartReason.EAGER),
         (rtba_star(), None),
         (tb_gbfs(), None),
     ],
@@ -78,12 +78,12 @@ def test_a_door_that_opens_counts_by_the_algorithms_rule(algorithm, reason):
 def test_a_blocked_route_never_stands():
     for algorithm in (tba_star(restart='never'), rtba_star(), tb_gbfs()):
         grid, route = route_on(detour(), (1, 0), (11, 0))
-        assert fault(route, grid, [(6, 9)], np.inf, algorithm) == Reason.BLOCKED
+        assert fault(route, grid, [(6, 9)], np.inf, algorithm) == RestartReason.BLOCKED
 
 
 def test_a_corner_that_may_not_be_cut_blocks_a_diagonal_step():
     grid, route = route_on(np.ones((5, 5), np.float32), (0, 0), (4, 4))
-    assert fault(route, grid, [(2, 1)], np.inf) == Reason.BLOCKED
+    assert fault(route, grid, [(2, 1)], np.inf) == RestartReason.BLOCKED
 
 
 def test_a_cell_that_opens_lets_diagonal_steps_past_it():
@@ -91,7 +91,7 @@ def test_a_cell_that_opens_lets_diagonal_steps_past_it():
     costs = np.ones((3, 3), np.float32)
     costs[0, 1] = np.inf
     grid, route = route_on(costs, (0, 0), (1, 1))
-    assert fault(route, grid, [(1, 0)], 1.0) == Reason.SHORTER
+    assert fault(route, grid, [(1, 0)], 1.0) == RestartReason.SHORTCUT_OPENED
 
 
 def test_a_cell_that_opens_beside_a_straight_way_makes_it_no_shorter():
@@ -107,11 +107,11 @@ def test_each_leg_is_compared_by_itself():
     costs[:9, 6] = np.inf
     grid, route = route_on(costs, (11, 29), (11, 0), (1, 0))
     assert fault(route, grid, [(6, 20)], 1.0) is None
-    assert fault(route, grid, [(6, 0)], 1.0) == Reason.SHORTER, 'on the way of the second leg'
+    assert fault(route, grid, [(6, 0)], 1.0) == RestartReason.SHORTCUT_OPENED, 'on the way of the second leg'
 
 
 def test_if_too_many_cells_fell_to_look_at_the_map_is_another_one(monkeypatch):
     grid, route = route_on(np.full((3, 12), 2.0, np.float32), (0, 1), (11, 1))
     monkeypatch.setattr(module, 'MOST_FALLEN', 3)
     assert fault(route, grid, [(0, 0), (1, 0), (2, 0)], 1.9, min_improvement=0.5) is None
-    assert fault(route, grid, [(x, 0) for x in range(4, 9)], 1.9, min_improvement=0.5) == Reason.SHORTER
+    assert fault(route, grid, [(x, 0) for x in range(4, 9)], 1.9, min_improvement=0.5) == RestartReason.SHORTCUT_OPENED

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 import pytest
-from oracle import Terrain, true_distance, true_distances
-from random_maps import random_problem, random_rules, random_values
-from strategies import WEIGHTS, freed_in, patched
+from helpers.oracle import Terrain, true_distance, true_distances
+from helpers.random_maps import random_problem, random_rules, random_values
+from helpers.strategies import WEIGHTS, freed_in, patched
 
 from tb_planner import (
     Grid,
@@ -35,8 +35,8 @@ def name_of(algorithm):
     return algorithm.name
 
 
-def random_map(rng, graded=False, max_side=9, densities=(0.0, 0.15, 0.3)):
-    return random_problem(rng, tuple(rng.integers(2, max_side + 1, 2)), densities, graded)
+def random_map(rng, weighted=False, max_side=9, densities=(0.0, 0.15, 0.3)):
+    return random_problem(rng, tuple(rng.integers(2, max_side + 1, 2)), densities, weighted)
 
 
 def test_theorem_2_of_2014_bounds_the_cost_of_ten_thousand_runs(record_property):
@@ -44,7 +44,7 @@ def test_theorem_2_of_2014_bounds_the_cost_of_ten_thousand_runs(record_property)
     rng = np.random.default_rng(2014)
     runs, tightest = 0, math.inf
     while runs < 10_000:
-        values, start, goal = random_map(rng, graded=bool(rng.integers(2)))
+        values, start, goal = random_map(rng, weighted=bool(rng.integers(2)))
         shape = random_rules(rng)
         terrain = Terrain(values, **shape)
         optimal = true_distances(terrain, start).get(goal, math.inf)
@@ -77,7 +77,7 @@ class ChangingMap:
         height, width = self.values.shape
         x, y = int(self.rng.integers(width)), int(self.rng.integers(height))
         shape = int(self.rng.integers(1, height - y + 1)), int(self.rng.integers(1, width - x + 1))
-        patch = random_values(self.rng, shape, (0.0, 0.2, 0.4), graded=self.values.dtype != bool)
+        patch = random_values(self.rng, shape, (0.0, 0.2, 0.4), weighted=self.values.dtype != bool)
         patch = freed_in(patch, (x, y), kept)
         self.values = patched(self.values, patch, (x, y))
         return patch, (x, y)
@@ -86,7 +86,7 @@ class ChangingMap:
 def paths_followed(rng, w, runs):
     """Of agents with unbounded lookahead on changing maps, every interval: (cost of the way left, optimal cost)."""
     for _ in range(runs):
-        values, start, goal = random_map(rng, graded=bool(rng.integers(2)), max_side=10)
+        values, start, goal = random_map(rng, weighted=bool(rng.integers(2)), max_side=10)
         shape = random_rules(rng)
         terrain = ChangingMap(rng, values)
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, tb_wa_star(w, restart='lazy'), k=FAR)
@@ -112,14 +112,14 @@ def test_theorem_3_of_2014_holds_for_w_1_and_unbounded_lookahead(record_property
     record_property('paths_checked', checked)
 
 
-@pytest.mark.parametrize('risen', [(3, 2), (3, 3), (3, 4), (4, 3), (4, 2)])
-def test_theorem_3_of_2014_holds_when_the_route_rises_after_it_has_fallen(risen):
+@pytest.mark.parametrize('increased', [(3, 2), (3, 3), (3, 4), (4, 3), (4, 2)])
+def test_theorem_3_of_2014_holds_when_the_route_rises_after_it_has_fallen(increased):
     """The gate in a wall gets cheaper, which changes no route; behind it there are many routes, and one gets dearer."""
     costs = np.ones((5, 5), dtype=np.float32)
     costs[:, 2], costs[2, 2] = np.inf, 2
     planner = TimeBoundedPlanner(Grid(costs, neighbours=4), (0, 0), (4, 4), tba_star(), k=FAR)
     planner.step()
-    for cell, cost in (((2, 2), 1.0), (risen, 1.5)):
+    for cell, cost in (((2, 2), 1.0), (increased, 1.5)):
         patch = np.array([[cost]], dtype=np.float32)
         costs = patched(costs, patch, cell)
         planner.observe(patch, at=cell)
@@ -188,7 +188,7 @@ def test_theorem_1_on_random_maps_agents_arrive_if_and_only_if_there_is_a_path(a
     rng = np.random.default_rng(1)
     ended = {Status.AT_GOAL: 0, Status.NO_PATH: 0}
     for _ in range(150):
-        values, start, goal = random_map(rng, graded=bool(rng.integers(2)), densities=(0.35,))
+        values, start, goal = random_map(rng, weighted=bool(rng.integers(2)), densities=(0.35,))
         shape = random_rules(rng)
         solvable = true_distance(Terrain(values, **shape), start, goal) < math.inf
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, algorithm, k=int(rng.choice((1, 2, 7, 50))))
@@ -204,7 +204,7 @@ def test_theorem_1_on_maps_that_change_and_then_rest(algorithm):
     rng = np.random.default_rng(11)
     ended = {True: 0, False: 0}
     for _ in range(150):
-        values, start, goal = random_map(rng, graded=bool(rng.integers(2)), densities=(0.3,))
+        values, start, goal = random_map(rng, weighted=bool(rng.integers(2)), densities=(0.3,))
         shape = random_rules(rng)
         terrain = ChangingMap(rng, values)
         planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, algorithm, k=int(rng.choice((1, 2, 7, 50))))

@@ -10,11 +10,11 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import browser as this_browser
 import numpy as np
 import pytest
-from browser import Browser, BrowserError, chromium_or_skip
-from changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
+from helpers import browser as this_browser
+from helpers.browser import Browser, BrowserError, chromium_or_skip
+from helpers.changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
 from PIL import Image
 
 from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star

@@ -7,15 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from browser import Browser, chromium_or_skip
+from helpers.browser import Browser, chromium_or_skip
 from PIL import Image
 
 from tb_planner import Grid
-from tb_planner.navigator import Pose2
-from tb_planner.planner import Expanded
+from tb_planner.geometry import Pose2D
 from tb_planner.recording import About
 from tb_planner.recording.frame import Frame, MapNews
 from tb_planner.recording.writer import RecordWriter
+from tb_planner.search.planner import Expanded
 from tb_planner.view import make_page
 
 LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
@@ -59,15 +59,15 @@ def frames():
         yield Frame(
             time_s=0.05 * tick,
             status='NAVIGATING',
-            pose=Pose2(*DRIVEN[min(tick, len(DRIVEN) - 1)], TURNED),
-            waypoint=Pose2(*WAYPOINT),
-            goal=Pose2(*GOAL),
+            pose=Pose2D(*DRIVEN[min(tick, len(DRIVEN) - 1)], TURNED),
+            waypoint=Pose2D(*WAYPOINT),
+            goal=Pose2D(*GOAL),
             restarts=(),
             left=len(ROUTE) - 1,
             back=BACK,
             expansions=0,
             open_size=0,
-            news=MapNews(None, grid, None, (grid.terrain.copy(),), None, None) if is_first else None,
+            news=MapNews(None, grid, None, (grid.cost_u16.copy(),), None, None) if is_first else None,
             expanded=Expanded(True, -1, np.empty(0, np.int32)) if is_first else None,
             route=np.array(ROUTE, np.int32) if is_first else None,
             duration_s=duration_ms / 1000,

@@ -6,19 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tb_planner import tb_wa_star, way_out
-from tb_planner.costmap import CostRules
-from tb_planner.enquiry import Enquiry
-from tb_planner.geometry import Geometry
-from tb_planner.live_map import LiveMap
-from tb_planner.navigator import NavigationStatus, Navigator, Pose2, Settings
-from tb_planner.question import EnquiryStatus
-from tb_planner.way_out import FARTHEST, exit_cell
+from tb_planner import tb_wa_star
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.costmap import CostmapConfig
+from tb_planner.maps.live_map import LiveMap
+from tb_planner.navigation import escape as way_out
+from tb_planner.navigation.escape import FARTHEST, find_escape_cell
+from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
+from tb_planner.navigation.path_planner import PathPlanner
+from tb_planner.navigation.path_request import PathStatus
 
 SIDE = 40
 TOLERANCE = 8
-S = EnquiryStatus
-GEOMETRY = Geometry(SIDE, SIDE, 1.0)
+S = PathStatus
+GEOMETRY = MapGeometry(SIDE, SIDE, 1.0)
 SETTINGS = Settings(tb_wa_star(1.5), start_tolerance_m=TOLERANCE, waypoint_distance_m=10.0, deviation_tolerance_m=3.0)
 
 
@@ -32,7 +33,7 @@ def costmap(obstacles, margin=2):
 
 
 def live(cells):
-    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
+    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
     live_map.full(cells, GEOMETRY)
     return live_map
 
@@ -50,7 +51,7 @@ def wall(first, last):
 
 @pytest.mark.parametrize('x', [20.01, 20.3, 20.5, 20.7, 20.99])
 def test_nobody_knows_on_which_side_of_a_thin_wall_a_robot_in_it_is(x):
-    assert exit_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE) is None
+    assert find_escape_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE) is None
 
 
 def test_nor_where_most_of_what_is_free_near_by_is_on_one_side():
@@ -58,14 +59,14 @@ def test_nor_where_most_of_what_is_free_near_by_is_on_one_side():
     cells = np.zeros((200, 200), np.int8)
     cells[:, 96:140] = 99
     cells[:, 100] = 100
-    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m))
-    live_map.full(cells, Geometry(200, 200, 0.01))
-    assert exit_cell(live_map.latest(), (100.5, 100.5), 50) is None
+    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+    live_map.full(cells, MapGeometry(200, 200, 0.01))
+    assert find_escape_cell(live_map.latest(), (100.5, 100.5), 50) is None
 
 
 @pytest.mark.parametrize(('x', 'column'), [(20.1, 17), (20.9, 17), (21.5, None), (22.1, 25), (22.9, 25)])
 def test_out_of_a_thick_wall_a_robot_goes_to_the_side_that_is_nearer(x, column):
-    cell = exit_cell(shown(costmap(wall(20, 22))), (x, 20.5), TOLERANCE)
+    cell = find_escape_cell(shown(costmap(wall(20, 22))), (x, 20.5), TOLERANCE)
     assert cell == (None if column is None else (column, 20))
 
 
@@ -74,26 +75,26 @@ def test_if_nothing_is_free_on_the_nearer_side_the_other_one_is_no_way_out():
     cells[:, :20] = 99
     update = shown(cells)
     assert update.grid.nearest_free((20, 20), TOLERANCE) == (25, 20)
-    assert exit_cell(update, (20.1, 20.5), TOLERANCE) is None
+    assert find_escape_cell(update, (20.1, 20.5), TOLERANCE) is None
 
 
 def test_where_there_is_nothing_free_behind_a_thin_wall_the_robot_can_be_on_one_side_only():
     cells = costmap(wall(20, 20))
     cells[:, 21:] = -1
-    live_map = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m, allow_unknown=False))
+    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m, allow_unknown=False))
     live_map.full(cells, GEOMETRY)
-    assert exit_cell(live_map.latest(), (20.5, 20.5), TOLERANCE) == (17, 20)
+    assert find_escape_cell(live_map.latest(), (20.5, 20.5), TOLERANCE) == (17, 20)
 
 
 @pytest.mark.parametrize(('came_from', 'column'), [((16.5, 21.5), 17), ((24.5, 19.5), 23)])
 @pytest.mark.parametrize('x', [20.1, 20.9])
 def test_a_robot_goes_back_to_the_side_of_a_thin_wall_where_it_was(x, came_from, column):
-    assert exit_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE, came_from)[0] == column
+    assert find_escape_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE, came_from)[0] == column
 
 
 @pytest.mark.parametrize('came_from', [(11.5, 20.5), (-3.0, 20.5), (20.5, 22.5)])
 def test_where_a_robot_was_tells_nothing_if_it_is_far_away_or_an_obstacle_now(came_from):
-    assert exit_cell(shown(costmap(wall(20, 20))), (20.5, 20.5), TOLERANCE, came_from) is None
+    assert find_escape_cell(shown(costmap(wall(20, 20))), (20.5, 20.5), TOLERANCE, came_from) is None
 
 
 @pytest.mark.parametrize('size', [1, 2, 3, 4])
@@ -103,7 +104,7 @@ def test_out_of_what_is_small_a_robot_goes_the_nearest_way(size):
     obstacles[20 : 20 + size, 20 : 20 + size] = True
     update = shown(costmap(obstacles, margin=1))
     for x, y in np.argwhere(obstacles.T).tolist():
-        cell = exit_cell(update, (x + 0.4, y + 0.6), TOLERANCE)
+        cell = find_escape_cell(update, (x + 0.4, y + 0.6), TOLERANCE)
         free = np.argwhere(~update.grid.blocked.T)
         assert math.dist(cell, (x, y)) == np.hypot(*(free - (x, y)).T).min()
 
@@ -117,22 +118,22 @@ def test_wherever_the_robot_is_in_what_is_small_it_gets_out(drawn):
     update = shown(costmap(obstacles, margin=1))
     for x, y in np.argwhere(obstacles.T).tolist():
         for dx, dy in rng.random((20, 2)):
-            assert exit_cell(update, (x + dx, y + dy), TOLERANCE) is not None
+            assert find_escape_cell(update, (x + dx, y + dy), TOLERANCE) is not None
 
 
 @pytest.mark.parametrize('gap', [1, 2])
 def test_a_wall_that_was_seen_with_gaps_is_not_small(gap):
     obstacles = wall(20, 20)
     obstacles[17 - gap : 17] = obstacles[24 : 24 + gap] = False
-    assert exit_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is None
+    assert find_escape_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is None
 
 
 def test_what_goes_on_beyond_a_few_cells_is_not_small():
     obstacles = np.zeros((SIDE, SIDE), bool)
     obstacles[20, 16:25] = True
-    assert exit_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is not None
+    assert find_escape_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is not None
     obstacles[20, 15:26] = True
-    assert exit_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is None
+    assert find_escape_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is None
 
 
 def test_a_second_obstacle_is_not_crossed():
@@ -142,17 +143,17 @@ def test_a_second_obstacle_is_not_crossed():
     cells = costmap(obstacles, margin=3)
     update = shown(cells)
     assert update.grid.nearest_free((20, 20), TOLERANCE) is not None
-    assert exit_cell(update, (20.5, 20.5), TOLERANCE) is None
+    assert find_escape_cell(update, (20.5, 20.5), TOLERANCE) is None
     cells[26, 20] = 0
-    assert exit_cell(shown(cells), (20.5, 20.5), TOLERANCE) == (20, 26)
+    assert find_escape_cell(shown(cells), (20.5, 20.5), TOLERANCE) == (20, 26)
 
 
 def test_a_wall_that_runs_diagonally_is_a_wall():
     """Though its cells touch at their corners only."""
     obstacles = np.eye(SIDE, dtype=bool)
     update = shown(costmap(obstacles, margin=0))
-    assert exit_cell(update, (20.5, 20.5), TOLERANCE) is None
-    x, y = exit_cell(update, (20.5, 20.5), TOLERANCE, (22.5, 18.5))
+    assert find_escape_cell(update, (20.5, 20.5), TOLERANCE) is None
+    x, y = find_escape_cell(update, (20.5, 20.5), TOLERANCE, (22.5, 18.5))
     assert x > y
 
 
@@ -163,18 +164,18 @@ def test_nor_one_that_runs_diagonally():
     obstacles[20, 20] = True
     cells = np.where(obstacles, 100, 99).astype(np.int8)
     cells[25, 25] = 0
-    assert exit_cell(shown(cells), (20.5, 20.5), TOLERANCE) is None
+    assert find_escape_cell(shown(cells), (20.5, 20.5), TOLERANCE) is None
 
 
 def test_a_side_from_which_another_wall_keeps_the_robot_is_no_way_out_that_makes_doubts():
-    assert exit_cell(shown(costmap(wall(20, 20) | wall(22, 22), margin=1)), (20.5, 20.5), TOLERANCE) == (18, 20)
+    assert find_escape_cell(shown(costmap(wall(20, 20) | wall(22, 22), margin=1)), (20.5, 20.5), TOLERANCE) == (18, 20)
 
 
 @pytest.mark.parametrize(('end', 'cell'), [(22, (19, 20)), (26, None)])
 def test_a_thin_wall_has_one_side_only_where_it_ends(end, cell):
     obstacles = wall(20, 20)
     obstacles[end:] = False
-    assert exit_cell(shown(costmap(obstacles, margin=0)), (20.4, 20.5), TOLERANCE) == cell
+    assert find_escape_cell(shown(costmap(obstacles, margin=0)), (20.4, 20.5), TOLERANCE) == cell
 
 
 def met_between(obstacles, start, end):
@@ -222,7 +223,7 @@ def test_among_walls_a_robot_crosses_the_obstacle_it_is_in_and_only_the_shorter_
         update = shown(costmap(obstacles, margin=int(rng.integers(0, 3))))
         for y, x in rng.permutation(np.argwhere(obstacles[12:28, 12:28]) + 12)[:20].tolist():
             start = x + rng.random(), y + rng.random()
-            cell = exit_cell(update, start, TOLERANCE)
+            cell = find_escape_cell(update, start, TOLERANCE)
             if cell is not None:
                 found += 1
                 end = cell[0] + 0.5, cell[1] + 0.5
@@ -250,15 +251,15 @@ def worked_out(monkeypatch):
 def test_for_a_robot_that_stays_in_a_wall_nothing_is_worked_out_again(worked_out):
     """Though its pose is never quite the same, something else on the map changes, and Nav2 asks, too."""
     cells, rng = costmap(wall(20, 20)), np.random.default_rng(6)
-    live_map, navigator, enquiry = live(cells), Navigator(SETTINGS), Enquiry(SETTINGS, 0.0)
-    navigator.new_goal(Pose2(30.5, 20.5))
+    live_map, navigator, enquiry = live(cells), Navigator(SETTINGS), PathPlanner(SETTINGS, 0.0)
+    navigator.new_goal(Pose2D(30.5, 20.5))
     for i in range(20):
         cells[5, 2:8] = 100 * (i % 2)
         live_map.full(cells, GEOMETRY)
-        update, pose = live_map.latest(), Pose2(20.51 + rng.uniform(0, 0.005), 20.51 + rng.uniform(0, 0.005))
+        update, pose = live_map.latest(), Pose2D(20.51 + rng.uniform(0, 0.005), 20.51 + rng.uniform(0, 0.005))
         assert navigator.tick(update, pose).status == NavigationStatus.START_BLOCKED
         enquiry.take_in(update)
-        enquiry.ask(pose, [Pose2(30.5, 20.5)], start_is_robot=True)
+        enquiry.ask(pose, [Pose2D(30.5, 20.5)], start_is_robot=True)
         assert enquiry.step(lambda planner: planner.search(10)).status == S.START_OCCUPIED
     assert len(worked_out) == 1
 
@@ -268,11 +269,11 @@ def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_on_the_w
     cells = costmap(wall(20, 20))
     live_map = live(cells)
     update = live_map.latest()
-    assert exit_cell(update, (19.5, 20.5), TOLERANCE) == (17, 20)
+    assert find_escape_cell(update, (19.5, 20.5), TOLERANCE) == (17, 20)
     cells[:, 18] = 100
     live_map.full(cells, GEOMETRY)
     assert live_map.latest() is None
-    assert exit_cell(update, (19.5, 20.5), TOLERANCE) is None
+    assert find_escape_cell(update, (19.5, 20.5), TOLERANCE) is None
 
 
 @pytest.mark.parametrize('updates', [1, 2])
@@ -280,28 +281,28 @@ def test_nor_once_other_cells_are_free(worked_out, updates):
     """Every other update is in the same grid."""
     cells = costmap(wall(20, 22))
     live_map = live(cells)
-    assert exit_cell(live_map.latest(), (20.1, 20.5), TOLERANCE) == (17, 20)
+    assert find_escape_cell(live_map.latest(), (20.1, 20.5), TOLERANCE) == (17, 20)
     cells[:, 16:20] = 99
     for i in range(updates):
         cells[3, 3 + i] = 100
         live_map.full(cells, GEOMETRY)
         update = live_map.latest()
-    assert exit_cell(update, (20.1, 20.5), TOLERANCE) == (15, 20)
+    assert find_escape_cell(update, (20.1, 20.5), TOLERANCE) == (15, 20)
 
 
 def test_nor_for_another_place_in_the_cell_or_another_tolerance_or_where_the_robot_came_from_the_other_side(worked_out):
     update = shown(costmap(wall(20, 23), margin=0))
-    assert exit_cell(update, (21.1, 20.5), TOLERANCE) == (19, 20)
-    assert exit_cell(update, (21.9, 20.5), TOLERANCE) is None
-    assert exit_cell(update, (21.1, 20.5), 1) is None
-    assert exit_cell(update, (21.1, 20.5), TOLERANCE, (25.5, 20.5)) == (24, 20)
+    assert find_escape_cell(update, (21.1, 20.5), TOLERANCE) == (19, 20)
+    assert find_escape_cell(update, (21.9, 20.5), TOLERANCE) is None
+    assert find_escape_cell(update, (21.1, 20.5), 1) is None
+    assert find_escape_cell(update, (21.1, 20.5), TOLERANCE, (25.5, 20.5)) == (24, 20)
     assert len(worked_out) == 4
 
 
 def test_no_more_is_remembered_than_a_little(worked_out):
     update = shown(costmap(wall(20, 20)))
     for x, y in np.random.default_rng(7).random((200, 2)).tolist():
-        exit_cell(update, (20 + x, 20 + y), TOLERANCE)
+        find_escape_cell(update, (20 + x, 20 + y), TOLERANCE)
     assert len(worked_out) > way_out.MOST_WAYS
     assert len(way_out._memory._last.ways) <= way_out.MOST_WAYS
 
@@ -312,13 +313,16 @@ def test_however_large_the_tolerance_a_way_out_is_looked_for_in_so_many_cells_on
     side = 2 * FARTHEST + 11
     cells = np.full((side, side), 99, np.int8)
     cells[5, 5 + away] = 0
-    live_map, geometry = LiveMap(lambda resolution_m: CostRules(resolution_m=resolution_m)), Geometry(side, side, 0.01)
+    live_map, geometry = (
+        LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m)),
+        MapGeometry(side, side, 0.01),
+    )
     live_map.full(cells, geometry)
     update = live_map.latest()
-    assert exit_cell(update, (5.5, 5.5), 1000) == ((5 + away, 5) if is_found else None)
+    assert find_escape_cell(update, (5.5, 5.5), 1000) == ((5 + away, 5) if is_found else None)
     navigator = Navigator(replace(SETTINGS, start_tolerance_m=10.0))
-    navigator.new_goal(Pose2(*geometry.centre_of((5 + away, 5))))
-    tick = navigator.tick(update, Pose2(*geometry.centre_of((5, 5))))
+    navigator.new_goal(Pose2D(*geometry.centre_of((5 + away, 5))))
+    tick = navigator.tick(update, Pose2D(*geometry.centre_of((5, 5))))
     assert ('nothing free within 1 m is surely' in tick.message) == (not is_found)
 
 
@@ -327,12 +331,12 @@ def test_however_large_the_tolerance_a_way_out_is_looked_for_in_so_many_cells_on
 def test_noise_into_a_thin_wall_leads_no_robot_across_it(beside):
     """There is no margin, and the robot drives along the wall; sometimes it seems to be in it."""
     navigator = Navigator(SETTINGS)
-    navigator.new_goal(Pose2(20.5 + beside, 36.0))
+    navigator.new_goal(Pose2D(20.5 + beside, 36.0))
     update, rng = shown(costmap(wall(20, 20), margin=0)), np.random.default_rng(3)
     x, y = 20.5 + beside, 4.0
     for i in range(200):
         shift = -beside * 0.9 if i % 5 == 4 else 0.0
-        tick = navigator.tick(update, Pose2(x + shift, y + rng.normal(0, 0.1)))
+        tick = navigator.tick(update, Pose2D(x + shift, y + rng.normal(0, 0.1)))
         update = None
         if tick.status == NavigationStatus.ARRIVED:
             break
@@ -344,46 +348,46 @@ def test_noise_into_a_thin_wall_leads_no_robot_across_it(beside):
 
 def test_a_robot_that_begins_in_a_thin_wall_stays_until_it_is_seen_beside_it():
     navigator, update = Navigator(SETTINGS), shown(costmap(wall(20, 20)))
-    navigator.new_goal(Pose2(30.5, 20.5))
-    pose = Pose2(20.6, 20.5)
+    navigator.new_goal(Pose2D(30.5, 20.5))
+    pose = Pose2D(20.6, 20.5)
     tick = navigator.tick(update, pose)
     assert (tick.status, tick.waypoint) == (NavigationStatus.START_BLOCKED, pose)
-    assert navigator.tick(None, Pose2(22.6, 20.5)).status == NavigationStatus.NAVIGATING
+    assert navigator.tick(None, Pose2D(22.6, 20.5)).status == NavigationStatus.NAVIGATING
 
 
 def test_where_the_robot_was_before_its_last_goal_or_its_pose_was_lost_tells_nothing():
     navigator, update = Navigator(SETTINGS), shown(costmap(wall(20, 20)))
     for interrupt in (lambda: navigator.tick(None, None), lambda: navigator.cancel() and navigator.tick(None, None)):
-        navigator.new_goal(Pose2(5.5, 20.5))
-        navigator.tick(update, Pose2(15.5, 20.5))
+        navigator.new_goal(Pose2D(5.5, 20.5))
+        navigator.tick(update, Pose2D(15.5, 20.5))
         update = None
-        assert navigator.tick(None, Pose2(20.5, 20.5)).status == NavigationStatus.NAVIGATING
+        assert navigator.tick(None, Pose2D(20.5, 20.5)).status == NavigationStatus.NAVIGATING
         interrupt()
-        navigator.new_goal(Pose2(5.5, 20.5))
-        assert navigator.tick(None, Pose2(20.5, 20.5)).status == NavigationStatus.START_BLOCKED
+        navigator.new_goal(Pose2D(5.5, 20.5))
+        assert navigator.tick(None, Pose2D(20.5, 20.5)).status == NavigationStatus.START_BLOCKED
 
 
 def test_where_the_robot_is_counts_also_while_its_goal_is_blocked():
     """Somebody drives it to the other side of the wall meanwhile."""
     cells = costmap(wall(20, 20))
     live_map, navigator = live(cells), Navigator(SETTINGS)
-    navigator.new_goal(Pose2(35.5, 20.5))
-    navigator.tick(live_map.latest(), Pose2(16.5, 20.5))
+    navigator.new_goal(Pose2D(35.5, 20.5))
+    navigator.tick(live_map.latest(), Pose2D(16.5, 20.5))
     blocked = cells.copy()
     blocked[:, 30:] = 100
     live_map.full(blocked, GEOMETRY)
-    assert navigator.tick(live_map.latest(), Pose2(24.5, 20.5)).status == NavigationStatus.GOAL_BLOCKED
+    assert navigator.tick(live_map.latest(), Pose2D(24.5, 20.5)).status == NavigationStatus.GOAL_BLOCKED
     live_map.full(cells, GEOMETRY)
-    tick = navigator.tick(live_map.latest(), Pose2(20.5, 20.5))
+    tick = navigator.tick(live_map.latest(), Pose2D(20.5, 20.5))
     assert tick.status == NavigationStatus.NAVIGATING
     assert tick.waypoint.x_m > 20.5
 
 
 @pytest.mark.parametrize(('last', 'x', 'status'), [(20, 20.4, S.START_OCCUPIED), (22, 22.4, S.FOUND)])
 def test_a_request_from_within_a_wall_is_answered_if_its_side_can_be_told(last, x, status):
-    enquiry = Enquiry(SETTINGS, 0.0)
+    enquiry = PathPlanner(SETTINGS, 0.0)
     enquiry.take_in(shown(costmap(wall(20, last))))
-    enquiry.ask(Pose2(x, 20.5), [Pose2(30.5, 20.5)], start_is_robot=True)
+    enquiry.ask(Pose2D(x, 20.5), [Pose2D(30.5, 20.5)], start_is_robot=True)
     answer = enquiry.step(lambda planner: planner.search(10_000))
     assert answer.status == status
     assert answer.path is None or (answer.path.points_m[:, 0] >= x).all()
@@ -394,9 +398,9 @@ def test_an_obstacle_that_appears_within_a_step_is_told_in_the_next_one():
     cells = costmap(wall(20, 20))
     update, looks = shown(cells), iter([cells, np.full_like(cells, 100)])
     newer = replace(update, obstacles=lambda box: next(looks)[box.slices] == 100)
-    enquiry = Enquiry(SETTINGS, 0.0)
+    enquiry = PathPlanner(SETTINGS, 0.0)
     enquiry.take_in(newer)
-    enquiry.ask(Pose2(18.5, 20.5), [Pose2(5.5, 20.5)], start_is_robot=True)
+    enquiry.ask(Pose2D(18.5, 20.5), [Pose2D(5.5, 20.5)], start_is_robot=True)
     assert enquiry.step(lambda planner: planner.search(10_000)).status == S.SEARCHING
     looks = iter([np.full_like(cells, 100)])
     assert enquiry.step(lambda planner: planner.search(10_000)).status == S.START_OCCUPIED
@@ -405,9 +409,9 @@ def test_an_obstacle_that_appears_within_a_step_is_told_in_the_next_one():
 def test_a_start_that_is_blocked_while_the_search_runs_is_left_on_its_own_side_of_the_wall():
     """The nearest free cell is beyond the wall then."""
     live_map, cells = live(costmap(wall(20, 20))), costmap(wall(20, 20))
-    enquiry = Enquiry(SETTINGS, 0.0)
+    enquiry = PathPlanner(SETTINGS, 0.0)
     enquiry.take_in(live_map.latest())
-    enquiry.ask(Pose2(16.5, 20.5), [Pose2(2.5, 2.5)], start_is_robot=True)
+    enquiry.ask(Pose2D(16.5, 20.5), [Pose2D(2.5, 2.5)], start_is_robot=True)
     assert enquiry.step(lambda planner: planner.search(3)).status == S.SEARCHING
     cells[10:30, 9:20] = 99
     live_map.full(cells, GEOMETRY)
@@ -424,8 +428,8 @@ def test_a_robot_whose_cell_is_blocked_on_its_way_is_led_out_on_its_own_side_of_
     obstacles = wall(20, 20)
     obstacles[36:, 20] = False
     live_map, cells, navigator = live(costmap(obstacles)), costmap(obstacles), Navigator(SETTINGS)
-    navigator.new_goal(Pose2(*goal))
-    pose = Pose2(16.5, 20.5)
+    navigator.new_goal(Pose2D(*goal))
+    pose = Pose2D(16.5, 20.5)
     navigator.tick(live_map.latest(), pose, lambda planner: planner.search(3))
     cells[10:30, 9:20] = 99
     live_map.full(cells, GEOMETRY)

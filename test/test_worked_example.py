@@ -5,7 +5,7 @@ The text calls the goal E6 twice; it is E5, as the f-values show.
 
 import numpy as np
 import pytest
-from oracle import EXACT, SIXTEENTHS, Oracle, Rules, Terrain
+from helpers.oracle import EXACT, SIXTEENTHS, Oracle, Rules, Terrain
 
 from tb_planner import (
     ALGORITHMS,

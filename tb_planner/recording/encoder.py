@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Box
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import Box, MapGeometry, Pose2D
 from tb_planner.recording.format import (
     HAS_POSE,
     HAS_WAYPOINT,
@@ -43,7 +41,7 @@ class Encoder:
         self._time_s: float | None = None
         self._status = ''
         self._goal: list[float] | None = None
-        self._geometry: Geometry | None = None
+        self._geometry: MapGeometry | None = None
         self._width = 0
         self._box = Box(0, 0, 0, 0)
         self._marks: tuple[Marked | None, Marked | None] = None, None
@@ -124,7 +122,7 @@ class Encoder:
         (self._terrain,) = news.terrain
         self._classes = self._classes_in(self._box)
 
-    def _near(self, pose: Pose2) -> Box:
+    def _near(self, pose: Pose2D) -> Box:
         x, y, _ = self._place(pose)
         cell = Box(math.floor(x), math.floor(y), math.floor(x) + 1, math.floor(y) + 1)
         return cell.grown(IN_VIEW, self._box)
@@ -162,11 +160,11 @@ class Encoder:
         flags |= HAS_POSE if self._has(frame.pose) else 0
         return flags | (HAS_WAYPOINT if self._has(frame.waypoint) else 0)
 
-    def _has(self, place: Pose2 | None) -> bool:
+    def _has(self, place: Pose2D | None) -> bool:
         """Without a map there are no cells to be in."""
         return place is not None and self._width > 0
 
-    def _place(self, place: Pose2 | None) -> tuple[float, float, float]:
+    def _place(self, place: Pose2D | None) -> tuple[float, float, float]:
         """x and y in cells, and yaw."""
         if place is None or not self._width:
             return 0.0, 0.0, 0.0

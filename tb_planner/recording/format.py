@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner.grid import BLOCKED, COST_STEPS
+from tb_planner.search.grid import BLOCKED, COST_STEPS
 
 MAGIC = b'TBRUN\r\n\x01'
 VERSION = 1

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Box, Grid
-from tb_planner.navigator import Pose2
-from tb_planner.planner import Expanded
+from tb_planner.geometry import Box, MapGeometry, Pose2D
+from tb_planner.search.grid import Grid
+from tb_planner.search.planner import Expanded
 
 FRAME_BYTES = 500
 """Of a frame with nothing new in it, about."""
@@ -41,7 +40,7 @@ class About:
 class MapNews(NamedTuple):
     """The map, or what has changed of it; terrain is nobody else's."""
 
-    geometry: Geometry | None
+    geometry: MapGeometry | None
     grid: Grid
     """For its size and rules. Its cells may be others by now."""
     states: tuple[NDArray[np.int32], ...] | None
@@ -77,9 +76,9 @@ class Frame(NamedTuple):
 
     time_s: float
     status: str
-    pose: Pose2 | None
-    waypoint: Pose2 | None
-    goal: Pose2 | None
+    pose: Pose2D | None
+    waypoint: Pose2D | None
+    goal: Pose2D | None
     restarts: tuple[str, ...]
     left: int
     back: int

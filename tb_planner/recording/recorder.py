@@ -10,16 +10,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.errand import Search
-from tb_planner.live_map import MapUpdate
-from tb_planner.navigator import Navigator, Pose2, Tick
-from tb_planner.planner import Expanded, TimeBoundedPlanner
+from tb_planner.geometry import Pose2D
+from tb_planner.maps.live_map import MapUpdate
+from tb_planner.navigation.navigator import Navigator, Tick
+from tb_planner.navigation.replanner import Search
 from tb_planner.recording.encoder import tiles_around
 from tb_planner.recording.frame import About, MapNews, Snapshot, bytes_of
 from tb_planner.recording.writer import CHUNK_S, RecordWriter
+from tb_planner.search.planner import Expanded, TimeBoundedPlanner
 
 _Seen: TypeAlias = (
-    'tuple[float, str, Pose2 | None, Pose2 | None, Pose2 | None, tuple[str, ...], int, int, int, int, '
+    'tuple[float, str, Pose2D | None, Pose2D | None, Pose2D | None, tuple[str, ...], int, int, int, int, '
     'MapNews | None, Expanded | None, NDArray[np.int32] | None]'
 )
 """A Frame but for how long the tick takes."""
@@ -73,7 +74,7 @@ class Recorder:
         return self._search_and_log
 
     def see(
-        self, navigator: Navigator, tick: Tick, update: MapUpdate | None, pose: Pose2 | None, time_s: float
+        self, navigator: Navigator, tick: Tick, update: MapUpdate | None, pose: Pose2D | None, time_s: float
     ) -> None:
         """What has come of the tick. update: what the navigator was given in it."""
         if update is not None:
@@ -141,14 +142,14 @@ def map_news(update: MapUpdate, *, real_time: bool = True) -> MapNews:
     states: tuple[NDArray[np.int32], ...] | None
     terrain: tuple[NDArray[np.uint16], ...]
     if change is None:
-        states, terrain = None, (grid.terrain.copy(),)
+        states, terrain = None, (grid.cost_u16.copy(),)
     elif update.changed_terrain is not None:
-        states, terrain = (change.risen, change.fallen), update.changed_terrain
+        states, terrain = (change.increased, change.decreased), update.changed_terrain
     else:
-        flat = grid.terrain.reshape(-1)
+        flat = grid.cost_u16.reshape(-1)
         states, terrain = (
-            (change.risen, change.fallen),
-            (flat.take(change.risen, mode='clip'), flat.take(change.fallen, mode='clip')),
+            (change.increased, change.decreased),
+            (flat.take(change.increased, mode='clip'), flat.take(change.decreased, mode='clip')),
         )
     if not real_time and obstacles is not None and unknown is not None:
         box = grid.box if states is None else tiles_around(np.concatenate(states), grid.box)

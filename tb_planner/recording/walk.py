@@ -8,12 +8,11 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.grid import Cell
-from tb_planner.navigator import Pose2
-from tb_planner.planner import Status, TimeBoundedPlanner
+from tb_planner.geometry import Cell, Pose2D
 from tb_planner.recording.frame import About, Frame, MapNews, bytes_of
 from tb_planner.recording.writer import CHUNK_S, NotRecorded, RecordWriter
-from tb_planner.world import Observation, World
+from tb_planner.search.planner import Status, TimeBoundedPlanner
+from tb_planner.simulation.world import Observation, World
 
 
 class RecordedWalk:
@@ -115,15 +114,15 @@ class RecordedWalk:
         """Found by comparing: the work goes with the size of the map."""
         grid, before = self._planner.grid, self._seen
         if before is None:
-            self._seen = grid.terrain.copy()
+            self._seen = grid.cost_u16.copy()
             return MapNews(None, grid, None, (self._seen.copy(),), None, None)
-        states = np.flatnonzero(before.reshape(-1) != grid.terrain.reshape(-1)).astype(np.int32)
+        states = np.flatnonzero(before.reshape(-1) != grid.cost_u16.reshape(-1)).astype(np.int32)
         if not len(states):
             return None
-        values = grid.terrain.reshape(-1)[states]
+        values = grid.cost_u16.reshape(-1)[states]
         before.reshape(-1)[states] = values
         return MapNews(None, grid, (states,), (values,), None, None)
 
 
-def _centre(cell: Cell) -> Pose2:
-    return Pose2(cell[0] + 0.5, cell[1] + 0.5)
+def _centre(cell: Cell) -> Pose2D:
+    return Pose2D(cell[0] + 0.5, cell[1] + 0.5)

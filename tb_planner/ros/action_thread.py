@@ -21,7 +21,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from tb_planner.ros.tick_times import TickTimes
+from tb_planner.navigation.tick_stats import TickStats
 
 PROBE_S = 0.1
 """How often the thread looks how late it comes."""
@@ -49,7 +49,7 @@ class ActionThread:
 
     def __init__(self, node: LifecycleNode) -> None:
         self.node = second_node(node, 'actions')
-        self.times = TickTimes(PROBE_S)
+        self.times = TickStats(PROBE_S)
         """Durations are those of acknowledgements; jitter says how long a goal may have to wait for its turn."""
         self._logger = node.get_logger()
         self._executor = SingleThreadedExecutor(context=node.context)

@@ -19,12 +19,12 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.problems import Problems
+from tb_planner.config import PlannerParameters
+from tb_planner.ros.throttled_log import ThrottledLog
 
 TOPIC = 'bond'
 HEARTBEAT_TIMEOUT_S = 4.0
-"""Told to the other side, as Nav2's servers do; this side does not heed it."""
+"""ReplaySummary to the other side, as Nav2's servers do; this side does not heed it."""
 CONNECT_TIMEOUT_S = 10.0
 """Where there is no manager, or one without bonds, heartbeats end after so long, as bondcpp's do."""
 PARTING_S = 0.1
@@ -47,7 +47,7 @@ class BondState(str, enum.Enum):
     __str__ = str.__str__
 
 
-def make_bond(node: LifecycleNode, parameters: PlannerParameters, problems: Problems) -> Bond | None:
+def make_bond(node: LifecycleNode, parameters: PlannerParameters, problems: ThrottledLog) -> Bond | None:
     """None if none is wanted, or where the package bond is not installed: that is reported."""
     if not parameters.nav2 or parameters.bond_heartbeat_period == 0:
         return None

@@ -29,14 +29,15 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from tb_planner.given_path import GivenPath, PathGiver, thinned
-from tb_planner.navigator import Navigator, Pose2, Tick
+from tb_planner.config import PlannerParameters
+from tb_planner.geometry import Pose2D
+from tb_planner.navigation.given_path import ControllerPathPolicy, GivenPath, thinned
+from tb_planner.navigation.navigator import Navigator, Tick
 from tb_planner.ros.action_thread import second_node
 from tb_planner.ros.conversions import headings
 from tb_planner.ros.nav2_messages import path_message
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.poses import Missing
-from tb_planner.ros.problems import Problems
+from tb_planner.ros.pose_source import Missing
+from tb_planner.ros.throttled_log import ThrottledLog
 
 NO_NAV2 = (
     'output is follow_path, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set output to '
@@ -92,15 +93,17 @@ class _Sent:
 
 
 class Controller:
-    """Brings the server to follow what a PathGiver gives, tick by tick. `arrived` is called when it says that the robot
-    has reached a goal: its goal checker may be content before the planner is."""
+    """Sends the controller server the paths that a ControllerPathPolicy chooses, tick by tick.
+
+    `arrived` is called when the server reports a goal as reached: its goal checker may be satisfied before the planner.
+    """
 
     def __init__(
         self,
         node: LifecycleNode,
         parameters: PlannerParameters,
-        problems: Problems,
-        arrived: Callable[[Pose2], None],
+        problems: ThrottledLog,
+        arrived: Callable[[Pose2D], None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.paths_sent = 0
@@ -119,8 +122,8 @@ class Controller:
         self._sent: _Sent | None = None  # what the server is to follow, or has been asked to
         self._before: _Sent | None = None  # an older one, which it follows until it has accepted that
         self._leaving: list[_Sent] = []  # what it has been told to leave, and may follow still
-        self._giver = PathGiver()
-        self._goal: Pose2 | None = None
+        self._giver = ControllerPathPolicy()
+        self._goal: Pose2D | None = None
         self._in_a_row = 0  # failures on the way to it
         self._not_before_s = 0.0
         self._errors = {getattr(self._action.Result, name): name for name in ERRORS}
@@ -134,7 +137,7 @@ class Controller:
         following = self._sent is not None and self._sent.accepted
         return {'controller_follows': following, 'paths_sent': self.paths_sent, 'controller_failures': self.failures}
 
-    def tick(self, navigator: Navigator, tick: Tick | None, pose: Pose2 | None, frame: str) -> None:
+    def tick(self, navigator: Navigator, tick: Tick | None, pose: Pose2D | None, frame: str) -> None:
         """After a tick; None is one that failed."""
         self._hear_answers()  # first: the robot may have arrived; always: one that comes late may make it drive
         now_s, path = self._clock(), None
@@ -159,7 +162,7 @@ class Controller:
         self._node.destroy_node()
 
     # -------------------------------------------------------------------------------------------------- requests
-    def _note_goal(self, goal: Pose2, now_s: float) -> None:
+    def _note_goal(self, goal: Pose2D, now_s: float) -> None:
         """Failures on the way to another one do not count any more."""
         if goal != self._goal:
             self._goal, self._in_a_row = goal, 0

@@ -15,7 +15,8 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, Quaternion
 from numpy.typing import NDArray
 
-from tb_planner.cdr import (
+from tb_planner.geometry import Pose2D
+from tb_planner.maps.cdr import (
     MAX_CELLS,
     BadMessage,
     Occupancy,
@@ -26,7 +27,6 @@ from tb_planner.cdr import (
     patch_from_cdr,
     yaw_of,
 )
-from tb_planner.navigator import Pose2
 
 __all__ = [
     'MAX_CELLS',
@@ -54,7 +54,7 @@ def pose_from_message(message: Any, what: str = 'pose') -> StampedPose:
     check_place(what, x, y, z)
     orientation = pose.orientation
     yaw = yaw_of(orientation.x, orientation.y, orientation.z, orientation.w, what)
-    return StampedPose(message.header.frame_id, stamp_ns(message.header.stamp), Pose2(x, y, yaw))
+    return StampedPose(message.header.frame_id, stamp_ns(message.header.stamp), Pose2D(x, y, yaw))
 
 
 def stamp_ns(stamp: Time) -> int:
@@ -65,7 +65,7 @@ def quaternion_of(yaw: float) -> Quaternion:
     return Quaternion(x=0.0, y=0.0, z=math.sin(yaw / 2), w=math.cos(yaw / 2))
 
 
-def pose_message(pose: Pose2, frame: str, stamp: Time) -> PoseStamped:
+def pose_message(pose: Pose2D, frame: str, stamp: Time) -> PoseStamped:
     message = PoseStamped()
     message.header.frame_id = frame
     message.header.stamp = stamp

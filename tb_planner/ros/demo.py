@@ -20,15 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tb_planner import picture
-from tb_planner.algorithms import ALGORITHMS
-from tb_planner.drive import Drive, Place
-from tb_planner.geometry import Geometry
-from tb_planner.maps import Map, read_map
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.files import Map, read_map
 from tb_planner.recording import read_record
 from tb_planner.recording.format import BadRecord
 from tb_planner.recording.writer import empty_record, may_begin
+from tb_planner.ros.demo_output import LiveLine, algorithm, figures, progress, summary
 from tb_planner.ros.processes import (
     LOOPBACK,
     Domain,
@@ -38,14 +35,16 @@ from tb_planner.ros.processes import (
     ros_arguments,
     signals_held_back,
 )
-from tb_planner.ros.report import LiveLine, algorithm, figures, progress, summary
 from tb_planner.ros.shared_files import shared_file
+from tb_planner.search.algorithms import ALGORITHMS
 from tb_planner.simulation import WORLDS
 from tb_planner.simulation.places import random_goal, random_start
+from tb_planner.tools import plotting as picture
+from tb_planner.tools.drive import Drive, Place
 from tb_planner.view.page import may_become_page, write_page
 
 if TYPE_CHECKING:
-    from tb_planner.ros.onlooker import Onlooker
+    from tb_planner.ros.demo_monitor import DemoMonitor
 
 ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -152,7 +151,7 @@ def check_names_beside(png: Path) -> None:
         raise CannotRun(f'{replay}: it is there already, and is no page of a run; --png gives another name')
 
 
-def check_on_map(goal: Sequence[float], geometry: Geometry) -> None:
+def check_on_map(goal: Sequence[float], geometry: MapGeometry) -> None:
     x, y = geometry.to_grid(*goal)
     if not (0 <= x < geometry.width and 0 <= y < geometry.height):
         (x0, y0), (x1, y1) = geometry.to_world(0, 0), geometry.to_world(geometry.width, geometry.height)
@@ -172,19 +171,19 @@ def journey(options: argparse.Namespace) -> Journey:
     if goal is None and known:
         goal = GOALS[options.map]
     elif goal is None:
-        goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2(*start), ROOM_M, options.seed))
+        goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*start), ROOM_M, options.seed))
     check_on_map(goal, map_.geometry)
     return Journey(options.map, map_, (start[0], start[1]), (goal[0], goal[1]))
 
 
 def run(options: argparse.Namespace, journey: Journey) -> int:
     """Starts both nodes, gives the goal, looks on until the robot is there, and tells how it went."""
-    from tb_planner.ros.onlooker import Onlooker
-    from tb_planner.ros.planner_parameters import PlannerParameters
+    from tb_planner.config import PlannerParameters
+    from tb_planner.ros.demo_monitor import DemoMonitor
 
     defaults = PlannerParameters()
     options.weight = defaults.weight if options.weight is None else options.weight
-    rules = defaults.cost_rules(journey.map_.resolution_m)
+    rules = defaults.costmap_config(journey.map_.resolution_m)
     drive = Drive(journey.map_, rules, journey.start, journey.goal)
     title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
     with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
@@ -195,7 +194,7 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
             planner = start_nodes(processes, options, journey, record)
             view = start_view(processes, record) if options.view else None
             print(announcement(options, journey, domain), flush=True)
-            with closing(Onlooker(drive)) as onlooker:
+            with closing(DemoMonitor(drive)) as onlooker:
                 watch = Watch(onlooker, processes, signals)
                 if view is not None:
                     print(f'In the browser: {watch.wait_for_page(view)}', flush=True)
@@ -277,7 +276,7 @@ def start_view(processes: Processes, record: Path) -> Process:
 class Watch:
     """Looks on, and after the processes and signals: rclpy would lose what a signal's handler raises within it."""
 
-    def __init__(self, onlooker: Onlooker, processes: Processes, signals: list[int]) -> None:
+    def __init__(self, onlooker: DemoMonitor, processes: Processes, signals: list[int]) -> None:
         self._onlooker = onlooker
         self._processes = processes
         self._signals = signals
@@ -346,7 +345,7 @@ def announcement(options: argparse.Namespace, journey: Journey, domain: Domain) 
     )
 
 
-def _place(pose: Pose2) -> Place:
+def _place(pose: Pose2D) -> Place:
     return pose.x_m, pose.y_m
 
 

@@ -8,14 +8,14 @@ from time import perf_counter
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.lifecycle import LifecycleNode
 
-from tb_planner import distance, kernel, sight
-from tb_planner.navigator import NavigationStatus, Tick
-from tb_planner.restart import Reason
-from tb_planner.ros.outputs import Outputs
-from tb_planner.ros.poses import PoseSource
-from tb_planner.ros.problems import Problems
-from tb_planner.ros.tick_times import TickTimes
+from tb_planner.navigation.navigator import NavigationStatus, Tick
+from tb_planner.navigation.tick_stats import TickStats
+from tb_planner.ros.pose_source import PoseSource
+from tb_planner.ros.publishers import Publishers
+from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.ros.ticker import Ticker
+from tb_planner.search import distance, kernel, sight
+from tb_planner.search.restart import RestartReason
 
 COMPILED = kernel.COMPILED and sight.COMPILED and distance.COMPILED
 NOT_COMPILED = 'the kernel is not compiled and runs many times slower; install a C compiler and Cython, then tb_planner'
@@ -40,9 +40,9 @@ class Reporter:
     def __init__(
         self,
         node: LifecycleNode,
-        outputs: Outputs,
-        problems: Problems,
-        times: TickTimes,
+        outputs: Publishers,
+        problems: ThrottledLog,
+        times: TickStats,
         ticker: Ticker,
         poses: PoseSource,
         more_facts: Sequence[Callable[[], dict[str, object]]] = (),
@@ -124,7 +124,7 @@ class Reporter:
             'missed_ticks': self._times.missed,
             'open_size': planner.open_size if planner is not None else 0,
             'searches': planner.searches if planner is not None else 0,
-            **{f'restarts_{reason.value}': ticker.restarts[reason] for reason in Reason},
+            **{f'restarts_{reason.value}': ticker.restarts[reason] for reason in RestartReason},
             'map_age_s': ticker.map_age_s(),
             'pose_age_s': self._poses.age_s(),
             'distance_to_goal_m': ticker.distance_to_goal_m(self._poses.latest()),

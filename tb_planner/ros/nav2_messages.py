@@ -14,9 +14,9 @@ from nav_msgs.msg import Path
 from numpy.typing import NDArray
 from std_msgs.msg import Header
 
-from tb_planner.question import FoundPath
+from tb_planner.navigation.path_request import FoundPath
 from tb_planner.ros.conversions import headings
-from tb_planner.ros.poses import Missing
+from tb_planner.ros.pose_source import Missing
 
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
 POSES_AT_ONCE = 200

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from rclpy.lifecycle import LifecycleNode
 
-from tb_planner.question import FoundPath
+from tb_planner.config import PlannerParameters
+from tb_planner.navigation.path_request import FoundPath
 from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.controller_watch import ControllerWatch
 from tb_planner.ros.nav2_messages import Nav2Types
-from tb_planner.ros.path_desk import PathDesk
+from tb_planner.ros.path_actions import ComputePathHandler
 from tb_planner.ros.path_server import PathServer
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.problems import Problems
+from tb_planner.ros.throttled_log import ThrottledLog
 
 DROP_IN = PlannerParameters.compute_path_to_pose_action
 """Whoever has the action of this name stands in for Nav2's planner server, and has its service, too."""
@@ -28,14 +28,16 @@ class Nav2Planner:
             PathServer(self._thread, types.through_poses, parameters.compute_path_through_poses_action),
         )
         self._controller = ControllerWatch(self._thread.node, parameters.follow_path_action)
-        self._desks: list[PathDesk] = []
+        self._desks: list[ComputePathHandler] = []
         self._thread.start()
 
     def activate(
-        self, parameters: PlannerParameters, problems: Problems, show: Callable[[FoundPath, str, float], None]
-    ) -> list[PathDesk]:
+        self, parameters: PlannerParameters, problems: ThrottledLog, show: Callable[[FoundPath, str, float], None]
+    ) -> list[ComputePathHandler]:
         """Goals are accepted from now on. The desks answer them as long as somebody ticks them."""
-        self._desks = [PathDesk(server, self._controller, parameters, problems, show) for server in self.servers]
+        self._desks = [
+            ComputePathHandler(server, self._controller, parameters, problems, show) for server in self.servers
+        ]
         for server in self.servers:
             server.activate()
         return self._desks

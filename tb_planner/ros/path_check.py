@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 
-from tb_planner.grid import BLOCKED
-from tb_planner.live_map import MapUpdate
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import Pose2D
+from tb_planner.maps.live_map import MapUpdate
 from tb_planner.ros.nav2_messages import points_of
-from tb_planner.ros.poses import PoseSource
-from tb_planner.ros.problems import Problems
+from tb_planner.ros.pose_source import PoseSource
+from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.ros.ticker import Ticker
+from tb_planner.search.grid import BLOCKED
 
 SERVICE = 'is_path_valid'
 
@@ -24,7 +24,7 @@ class PathCheck:
     """Served by the thread of the ticks, which alone may read the grid."""
 
     def __init__(
-        self, node: LifecycleNode, service_type: Any, ticker: Ticker, poses: PoseSource, problems: Problems
+        self, node: LifecycleNode, service_type: Any, ticker: Ticker, poses: PoseSource, problems: ThrottledLog
     ) -> None:
         self._node = node
         self._ticker = ticker
@@ -61,7 +61,7 @@ class PathCheck:
         return invalid_points(on, points_of(path), self._poses.latest())
 
 
-def invalid_points(on: MapUpdate, points_m: NDArray[np.float64], robot: Pose2 | None) -> NDArray[np.intp]:
+def invalid_points(on: MapUpdate, points_m: NDArray[np.float64], robot: Pose2D | None) -> NDArray[np.intp]:
     """Of a path, from the point nearest to the robot on: indices of those that are blocked or off the map."""
     first = 0
     if robot is not None:
@@ -70,5 +70,5 @@ def invalid_points(on: MapUpdate, points_m: NDArray[np.float64], robot: Pose2 | 
     x, y = np.floor(on.geometry.to_grid_array(points_m[first:])).T
     inside = (x >= 0) & (y >= 0) & (x < on.geometry.width) & (y < on.geometry.height)  # nan is not
     column, row = (np.where(inside, value, 0).astype(np.intp) for value in (x, y))
-    blocked: NDArray[np.bool_] = ~inside | (on.grid.terrain[row, column] == BLOCKED)
+    blocked: NDArray[np.bool_] = ~inside | (on.grid.cost_u16[row, column] == BLOCKED)
     return first + np.flatnonzero(blocked)

@@ -21,16 +21,17 @@ with ros_needed_by('planner_node'):
     from rclpy.parameter import Parameter
     from std_srvs.srv import Trigger
 
-from tb_planner.ros import parameters, signals
+from tb_planner.config import PlannerParameters
+from tb_planner.ros import params as parameters
+from tb_planner.ros import signals
 from tb_planner.ros.controller import require_follow_path
 from tb_planner.ros.diagnostics import COMPILED, NOT_COMPILED
 from tb_planner.ros.nav2_messages import require_nav2
 from tb_planner.ros.nav2_planner import Nav2Planner
-from tb_planner.ros.outputs import Outputs
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.poses import Missing, require_tf
-from tb_planner.ros.problems import Problems
+from tb_planner.ros.pose_source import Missing, require_tf
+from tb_planner.ros.publishers import Publishers
 from tb_planner.ros.session import Session, map_update_type
+from tb_planner.ros.throttled_log import ThrottledLog
 
 SWITCH_INTERVAL_S = 0.0005
 """A tick that waits for the worker to let go of Python waits this long, not Python's 5 ms."""
@@ -70,11 +71,11 @@ class PlannerNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('tb_planner', **options)
-        self._outputs: Outputs | None = None
+        self._outputs: Publishers | None = None
         self._nav2: Nav2Planner | None = None
         self._session: Session | None = None
         self._served: list[Any] = []
-        self._problems = Problems(self.get_logger())
+        self._problems = ThrottledLog(self.get_logger())
         self.chosen = parameters.declare(self, PlannerParameters)
         parameters.apply_changes(self, PlannerParameters, self._apply, self._refuse)
         self.add_post_set_parameters_callback(self._clock_changed)
@@ -92,7 +93,7 @@ class PlannerNode(LifecycleNode):
         nav2_types = require_nav2() if self.chosen.nav2 else None
         if map_update_type() is None:
             self.get_logger().info('map_msgs is not installed: map_updates are not heard, whole maps are')
-        self._outputs = Outputs(self)
+        self._outputs = Publishers(self)
         self._served = [
             self.create_service(Trigger, '~/cancel', functools.partial(self._serve, Session.cancel)),
             self.create_service(Trigger, '~/reset_search', functools.partial(self._serve, Session.reset_search)),
@@ -194,14 +195,14 @@ def main(args: list[str] | None = None) -> int:
     """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION)
-    told_to_end = signals.init(args)
+    shutdown_requested = signals.init(args)
     try:
         node = PlannerNode()
         gc.freeze()  # what is there by now stays; to look through it for garbage again and again takes 10 ms of a tick
         try:
             if node.chosen.autostart_node and node.trigger_configure() == TransitionCallbackReturn.SUCCESS:
                 node.trigger_activate()
-            signals.spin(node, told_to_end)
+            signals.spin(node, shutdown_requested)
         finally:
             node.release()
             node.destroy_node()

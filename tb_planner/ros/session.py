@@ -17,21 +17,22 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 
-from tb_planner.navigator import NavigationStatus, Pose2, Tick
+from tb_planner.config import PlannerParameters
+from tb_planner.geometry import Pose2D
+from tb_planner.maps.map_worker import MapWorker
+from tb_planner.navigation.navigator import NavigationStatus, Tick
+from tb_planner.navigation.tick_stats import TickStats
 from tb_planner.recording import About, Recorder
 from tb_planner.recording.writer import keep_older
 from tb_planner.ros.bond import make_bond
 from tb_planner.ros.controller import Controller
 from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.diagnostics import Reporter
-from tb_planner.ros.map_worker import MapWorker
 from tb_planner.ros.nav2_planner import DROP_IN, Nav2Planner
-from tb_planner.ros.outputs import IN_ORDER, LATCHED, NEWEST, Outputs
 from tb_planner.ros.path_check import PathCheck
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.poses import PoseSource, TfPose, TopicPose
-from tb_planner.ros.problems import Problems
-from tb_planner.ros.tick_times import TickTimes
+from tb_planner.ros.pose_source import PoseSource, TfPose, TopicPose
+from tb_planner.ros.publishers import IN_ORDER, LATCHED, NEWEST, Publishers
+from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.ros.ticker import Ticker
 
 # a jump of the simulated clock after which the time since the last tick, pose or map tells nothing
@@ -54,8 +55,8 @@ class Session:
         self,
         node: LifecycleNode,
         parameters: PlannerParameters,
-        outputs: Outputs,
-        problems: Problems,
+        outputs: Publishers,
+        problems: ThrottledLog,
         nav2: Nav2Planner | None = None,
     ) -> None:
         self._node = node
@@ -64,7 +65,7 @@ class Session:
         self._problems = problems
         self._timer: Any = None
         self._controller: Controller | None = None
-        self._times = TickTimes(parameters.period_s)
+        self._times = TickStats(parameters.period_s)
         self._worker = MapWorker(parameters, problems)
         self._ticker = Ticker(parameters, self._worker, outputs, problems, self._now_s)
         with ExitStack() as undo:  # if one of them fails, those before it are closed
@@ -143,7 +144,7 @@ class Session:
         """What the present map has against these parameters."""
         geometry = self._ticker.navigator.geometry
         try:
-            parameters.cost_rules(geometry.resolution_m if geometry else 1.0)
+            parameters.costmap_config(geometry.resolution_m if geometry else 1.0)
         except ValueError as error:
             return str(error)
         return ''
@@ -241,7 +242,7 @@ class Session:
         except Exception:  # the node goes on
             self._problems.error('controller', f'the controller is not told: {traceback.format_exc()}')
 
-    def _told_of_arrival(self, goal: Pose2) -> None:
+    def _told_of_arrival(self, goal: Pose2D) -> None:
         """By the controller."""
         if self._ticker.navigator.goal == goal:
             self._ticker.navigator.arrive()
@@ -269,5 +270,5 @@ class Session:
             self._problems.error('display', f'not shown: {traceback.format_exc()}')
 
 
-def _place(pose: Pose2) -> str:
+def _place(pose: Pose2D) -> str:
     return f'({pose.x_m:.2f}, {pose.y_m:.2f}) m, {math.degrees(pose.yaw):.0f} degrees'

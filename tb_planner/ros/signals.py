@@ -19,19 +19,19 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 def init(args: list[str] | None = None) -> threading.Event:
     """rclpy.init(); the event is set by SIGINT and SIGTERM, which do nothing else from now on."""
-    told_to_end = threading.Event()
+    shutdown_requested = threading.Event()
     for number in _NUMBERS:
-        signal.signal(number, lambda *_: told_to_end.set())
+        signal.signal(number, lambda *_: shutdown_requested.set())
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    return told_to_end
+    return shutdown_requested
 
 
-def spin(node: Node, told_to_end: threading.Event) -> None:
+def spin(node: Node, shutdown_requested: threading.Event) -> None:
     """Serves the node until it is told to end; later signals are ignored, also while Python itself ends."""
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     try:
-        while node.context.ok() and not told_to_end.is_set():
+        while node.context.ok() and not shutdown_requested.is_set():
             executor.spin_once(timeout_sec=WAKE_S)
     except ExternalShutdownException:
         pass
@@ -46,7 +46,7 @@ def run(
     new_node: Callable[[], Node], name: str, cannot_start: tuple[type[Exception], ...], args: list[str] | None
 ) -> int:
     """A whole process with one node, until it is told to end: 0 then, 1 if it cannot start, and says why."""
-    told_to_end = init(args)
+    shutdown_requested = init(args)
     try:
         node = new_node()
     except cannot_start as error:
@@ -55,7 +55,7 @@ def run(
         rclpy.try_shutdown()
         return 1
     try:
-        spin(node, told_to_end)
+        spin(node, shutdown_requested)
     finally:
         node.destroy_node()
         rclpy.try_shutdown()

@@ -13,7 +13,7 @@ from nav_msgs.msg import OccupancyGrid, Odometry
 from numpy.typing import NDArray
 from sensor_msgs.msg import LaserScan
 
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import Pose2D
 from tb_planner.ros.conversions import quaternion_of
 from tb_planner.ros.simulator_parameters import SimulatorParameters
 from tb_planner.simulation import MapNews, Motion
@@ -45,7 +45,7 @@ def update_message(news: MapNews, kind: Any, frame: str, stamp: Time) -> Any:
     return message
 
 
-def odometry_message(pose: Pose2, motion: Motion, frame: str, child: str, stamp: Time) -> Odometry:
+def odometry_message(pose: Pose2D, motion: Motion, frame: str, child: str, stamp: Time) -> Odometry:
     message = Odometry()
     message.header.frame_id, message.child_frame_id = frame, child
     message.header.stamp = stamp
@@ -55,7 +55,7 @@ def odometry_message(pose: Pose2, motion: Motion, frame: str, child: str, stamp:
     return message
 
 
-def transform_message(pose: Pose2, frame: str, child: str, stamp: Time) -> TransformStamped:
+def transform_message(pose: Pose2D, frame: str, child: str, stamp: Time) -> TransformStamped:
     message = TransformStamped()
     message.header.frame_id, message.child_frame_id = frame, child
     message.header.stamp = stamp

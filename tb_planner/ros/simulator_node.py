@@ -27,12 +27,11 @@ with ros_needed_by('simulator_node'):
     from sensor_msgs.msg import LaserScan
     from std_msgs.msg import UInt32
 
-from tb_planner.maps import MapError, read_map
-from tb_planner.navigator import Pose2
-from tb_planner.ros import parameters as ros_parameters
+from tb_planner.geometry import Pose2D
+from tb_planner.maps.files import MapError, read_map
+from tb_planner.ros import params as ros_parameters
 from tb_planner.ros import signals
 from tb_planner.ros.conversions import BadMessage, pose_from_message, pose_message
-from tb_planner.ros.problems import Problems
 from tb_planner.ros.shared_files import shared_file
 from tb_planner.ros.simulator_messages import (
     map_message,
@@ -42,6 +41,7 @@ from tb_planner.ros.simulator_messages import (
     update_message,
 )
 from tb_planner.ros.simulator_parameters import SimulatorParameters
+from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.simulation import Obstacle, Simulation, read_script
 from tb_planner.simulation.places import random_goal, random_start
 
@@ -69,7 +69,7 @@ class SimulatorNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__('simulator', **options)
         self.chosen = ros_parameters.declare(self, SimulatorParameters)
-        self.problems = Problems(self.get_logger())
+        self.problems = ThrottledLog(self.get_logger())
         try:
             self.simulation, self._goal = _simulation(self.chosen)
         except (MapError, OSError, ValueError) as error:
@@ -242,7 +242,7 @@ class SimulatorNode(Node):
 
     # in
 
-    def _posed(self, what: str, take: Callable[[Pose2], None]) -> Callable[[Any], None]:
+    def _posed(self, what: str, take: Callable[[Pose2D], None]) -> Callable[[Any], None]:
         """A callback that hands on the pose of a message, or says why it cannot be used."""
 
         def callback(message: Any) -> None:
@@ -256,7 +256,7 @@ class SimulatorNode(Node):
 
         return callback
 
-    def _take_waypoint(self, waypoint: Pose2) -> None:
+    def _take_waypoint(self, waypoint: Pose2D) -> None:
         self._goal_heeded = True
         if self.chosen.follow_waypoint:
             self.simulation.drive_to(waypoint)
@@ -276,7 +276,7 @@ class SimulatorNode(Node):
         except ValueError as error:
             self.problems.warn('draw', f'nothing is drawn: {error}')
 
-    def _take_place(self, pose: Pose2) -> None:
+    def _take_place(self, pose: Pose2D) -> None:
         self.simulation.place(pose)
         self.get_logger().info(f'the robot is put to {pose}')
 
@@ -287,7 +287,7 @@ class SimulatorNode(Node):
         self._anchor()
 
 
-def _simulation(chosen: SimulatorParameters) -> tuple[Simulation, Pose2]:
+def _simulation(chosen: SimulatorParameters) -> tuple[Simulation, Pose2D]:
     """The simulation, and the goal that it may give."""
     settings = chosen.settings()
     world = read_map(_file(chosen.map or 'office', 'maps', '.yaml'))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.navigator import Pose2
-from tb_planner.ros.parameters import as_yaml, parameter
+from tb_planner.geometry import Pose2D
+from tb_planner.ros.params import as_yaml, parameter
 from tb_planner.simulation import WORLDS, Limits, RandomChange, Settings
 
 HEADING = """Parameters of the simulator node, with their defaults.
@@ -253,12 +253,12 @@ class SimulatorParameters:
         )
 
     @property
-    def start(self) -> Pose2:
-        return Pose2(self.start_x_m, self.start_y_m, self.start_yaw)
+    def start(self) -> Pose2D:
+        return Pose2D(self.start_x_m, self.start_y_m, self.start_yaw)
 
     @property
-    def goal(self) -> Pose2:
-        return Pose2(self.goal_x_m, self.goal_y_m, self.goal_yaw)
+    def goal(self) -> Pose2D:
+        return Pose2D(self.goal_x_m, self.goal_y_m, self.goal_yaw)
 
     @property
     def scan_angles(self) -> NDArray[np.float64]:

@@ -11,20 +11,21 @@ from time import perf_counter
 
 import numpy as np
 
-from tb_planner.live_map import LiveMap, MapUpdate
-from tb_planner.navigator import Navigator, Pose2, Tick
-from tb_planner.question import FoundPath
+from tb_planner.config import PlannerParameters
+from tb_planner.geometry import Pose2D
+from tb_planner.maps.live_map import LiveMap, MapUpdate
+from tb_planner.maps.map_worker import MapWorker
+from tb_planner.navigation.budget import SearchBudget, TickBudget
+from tb_planner.navigation.navigator import Navigator, Tick
+from tb_planner.navigation.path_request import FoundPath
 from tb_planner.recording import Recorder
-from tb_planner.restart import Reason
-from tb_planner.ros.display import RestartPlace
-from tb_planner.ros.map_worker import MapWorker
-from tb_planner.ros.outputs import Outputs
-from tb_planner.ros.path_desk import PathDesk, Surroundings
-from tb_planner.ros.patience import Patience
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.poses import PoseSource
-from tb_planner.ros.problems import Problems
-from tb_planner.ros.search_budget import SearchBudget, Shares
+from tb_planner.ros.cleared_map_guard import ClearedMapGuard
+from tb_planner.ros.path_actions import ComputePathHandler, TickContext
+from tb_planner.ros.pose_source import PoseSource
+from tb_planner.ros.publishers import Publishers
+from tb_planner.ros.rviz import RestartPlace
+from tb_planner.ros.throttled_log import ThrottledLog
+from tb_planner.search.restart import RestartReason
 
 NO_PLAN = np.empty((0, 2))
 MOST_RESTARTS = 50
@@ -38,18 +39,18 @@ class Ticker:
         self,
         parameters: PlannerParameters,
         worker: MapWorker,
-        outputs: Outputs,
-        problems: Problems,
+        outputs: Publishers,
+        problems: ThrottledLog,
         now_s: Callable[[], float],
     ) -> None:
         self.frame = parameters.global_frame
         """The map's, in which all that is heard and said has to be."""
         self.navigator = Navigator(parameters.settings())
-        self.desks: Sequence[PathDesk] = ()
+        self.desks: Sequence[ComputePathHandler] = ()
         """Where paths are asked for."""
         self.recorder: Recorder | None = None
-        self.waypoint: Pose2 | None = None
-        self.restarts: Counter[Reason] = Counter()
+        self.waypoint: Pose2D | None = None
+        self.restarts: Counter[RestartReason] = Counter()
         self.restart_places: deque[RestartPlace] = deque(maxlen=MOST_RESTARTS)
         """The last ones."""
         self.expansions = 0
@@ -62,7 +63,7 @@ class Ticker:
         self._problems = problems
         self._now_s = now_s
         self._budget = SearchBudget(parameters.search_time_s)
-        self._patience = Patience(parameters.clear_patience_s, problems, now_s)
+        self._patience = ClearedMapGuard(parameters.cleared_map_timeout_s, problems, now_s)
         self._maps_seen = 0
         self._map_s: float | None = None
         self._update: MapUpdate | None = None
@@ -74,7 +75,7 @@ class Ticker:
         self._parameters = parameters
         self.navigator.settings = parameters.settings()
         self._budget.search_time_s = parameters.search_time_s
-        self._patience.limit_s = parameters.clear_patience_s
+        self._patience.limit_s = parameters.cleared_map_timeout_s
         for desk in self.desks:
             desk.change(parameters)
 
@@ -87,7 +88,9 @@ class Ticker:
         """None if it failed: then the next one searches afresh, to the same goal."""
         tick, self._news = None, None
         asked = sum(desk.is_asked for desk in self.desks)
-        shares = Shares(self._budget, self._parameters.expansions_per_tick, (self.navigator.goal is not None) + asked)
+        shares = TickBudget(
+            self._budget, self._parameters.expansions_per_tick, (self.navigator.goal is not None) + asked
+        )
         try:
             tick = self._navigate(poses, shares)
             self._publish(tick)
@@ -99,7 +102,7 @@ class Ticker:
         self.expansions = shares.expansions
         return tick
 
-    def stop(self, pose: Pose2 | None) -> None:
+    def stop(self, pose: Pose2D | None) -> None:
         """The robot stays where it is, and the plan is gone."""
         if self.navigator.goal is not None and pose is not None:
             self._lead_to(pose)
@@ -114,7 +117,7 @@ class Ticker:
             self._map_s = self._now_s()
         self._patience.forget()
 
-    def distance_to_goal_m(self, pose: Pose2 | None) -> float | None:
+    def distance_to_goal_m(self, pose: Pose2D | None) -> float | None:
         """Along the plan, and straight on from its end if it does not reach the goal yet."""
         goal = self.navigator.goal
         if goal is None or pose is None:
@@ -122,7 +125,7 @@ class Ticker:
         points = np.vstack([(pose.x_m, pose.y_m), self.navigator.plan_points(), (goal.x_m, goal.y_m)])
         return float(np.hypot(*np.diff(points, axis=0).T).sum())
 
-    def _navigate(self, poses: PoseSource, shares: Shares) -> Tick:
+    def _navigate(self, poses: PoseSource, shares: TickBudget) -> Tick:
         source = self._worker.source
         if source.frame != self.frame:
             self._change_frame(source.frame)
@@ -144,15 +147,15 @@ class Ticker:
             self.map_to_waypoint_ms = (perf_counter() - received_s) * 1e3
         return tick
 
-    def _record(self, recorder: Recorder, tick: Tick, update: MapUpdate | None, pose: Pose2 | None) -> None:
+    def _record(self, recorder: Recorder, tick: Tick, update: MapUpdate | None, pose: Pose2D | None) -> None:
         try:
             recorder.see(self.navigator, tick, update, pose, self._now_s())
         except Exception:  # what is only to be looked at must not keep the robot from its way
             self._problems.error('record', f'the run is not recorded any more: {traceback.format_exc()}')
             self.recorder = None
 
-    def _answer_requests(self, poses: PoseSource, shares: Shares) -> None:
-        around = Surroundings(self._update, self.frame, poses, self._map_is_lost(), self._outputs.stamp())
+    def _answer_requests(self, poses: PoseSource, shares: TickBudget) -> None:
+        around = TickContext(self._update, self.frame, poses, self._map_is_lost(), self._outputs.stamp())
         for desk in self.desks:
             desk.tick(self._news, around, shares)
 
@@ -209,7 +212,7 @@ class Ticker:
             self._outputs.plan(points_m, self.frame, self._last_yaw(points_m[-1:]))
         self.restarts.update(tick.restarts)
 
-    def _lead_to(self, waypoint: Pose2) -> None:
+    def _lead_to(self, waypoint: Pose2D) -> None:
         """Unless it is another who drives."""
         if self._parameters.output == 'waypoint':
             self._outputs.waypoint(waypoint, self.frame)

@@ -19,12 +19,12 @@ with ros_needed_by('view_node'):
     from rclpy.node import Node
     from rclpy.qos import QoSProfile
 
-from tb_planner.navigator import Pose2
-from tb_planner.ros import parameters as ros_parameters
+from tb_planner.geometry import Pose2D
+from tb_planner.ros import params as ros_parameters
 from tb_planner.ros import signals
 from tb_planner.ros.conversions import pose_message
-from tb_planner.ros.parameters import parameter
-from tb_planner.ros.problems import Problems
+from tb_planner.ros.params import parameter
+from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.view.server import HOST, LiveServer
 
 _STROKES = QoSProfile(depth=200)
@@ -57,7 +57,7 @@ class ViewNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__('view', **options)
         self._chosen = ros_parameters.declare(self, ViewParameters)
-        self._problems = Problems(self.get_logger())
+        self._problems = ThrottledLog(self.get_logger())
         self._goals = self.create_publisher(PoseStamped, 'goal_pose', _NEWEST)
         self._strokes = {
             tool: self.create_publisher(PointStamped, f'simulator/{tool}', _STROKES) for tool in ('draw', 'erase')
@@ -95,7 +95,7 @@ class ViewNode(Node):
             if not _is_place(place):
                 self._problems.warn('page', f'a page asks for {what!r} at {place!r}: no place')
             elif what == 'goal':
-                self._goals.publish(pose_message(Pose2(*place), self._chosen.map_frame_id, self._stamp()))
+                self._goals.publish(pose_message(Pose2D(*place), self._chosen.map_frame_id, self._stamp()))
             elif what in self._strokes:
                 stroke = PointStamped()
                 stroke.header.frame_id, stroke.header.stamp = self._chosen.map_frame_id, self._stamp()

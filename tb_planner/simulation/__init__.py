@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Box
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import Box, MapGeometry, Pose2D
 from tb_planner.simulation.map_view import MapNews, MapView
 from tb_planner.simulation.robot import (
     Limits,
@@ -114,8 +112,8 @@ class Simulation:
     def __init__(
         self,
         occupancy: ArrayLike,
-        geometry: Geometry,
-        start: Pose2,
+        geometry: MapGeometry,
+        start: Pose2D,
         settings: Settings | None = None,
         script: Sequence[Obstacle] = (),
     ) -> None:
@@ -129,12 +127,12 @@ class Simulation:
         self.terrain = Terrain(occupied, geometry, script=() if still else script, change=change, seed=settings.seed)
         self.steps = 0
         self.collisions = 0
-        self.goal: Pose2 | None = None
+        self.goal: Pose2D | None = None
         """Where the robot is to go; nothing appears there."""
         self._script_starts_at_s = math.inf if settings.script_from_goal else 0.0
         self._touching = False
         self._speeds: tuple[float, float] | None = None
-        self._waypoint: Pose2 | None = None
+        self._waypoint: Pose2D | None = None
         self._stops_at_s = math.inf
         self._noise = np.random.default_rng([settings.seed, 1])
         self._looked_from: tuple[float, float] | None = None
@@ -160,16 +158,16 @@ class Simulation:
         return self.steps * self.settings.dt_s
 
     @property
-    def pose(self) -> Pose2:
+    def pose(self) -> Pose2D:
         return self.motion.pose
 
     @property
-    def map_to_odom(self) -> Pose2:
+    def map_to_odom(self) -> Pose2D:
         """Where odometry began; it moves only when the robot is put elsewhere."""
         return self._map_to_odom
 
     @property
-    def odometry(self) -> Pose2:
+    def odometry(self) -> Pose2D:
         """The pose as the wheels tell it."""
         return composed(inverse(self._map_to_odom), self.pose)
 
@@ -180,7 +178,7 @@ class Simulation:
         self._speeds, self._waypoint = (speed_m_s, turn_rad_s), None
         self._stops_at_s = self.time_s + self.settings.command_timeout_s
 
-    def drive_to(self, waypoint: Pose2) -> None:
+    def drive_to(self, waypoint: Pose2D) -> None:
         """Turn to this point, drive there and stop; if it is the robot's own position, stop."""
         self._speeds, self._waypoint = None, waypoint
         timeout_s = self.settings.waypoint_timeout_s
@@ -189,7 +187,7 @@ class Simulation:
     def halt(self) -> None:
         self._speeds = self._waypoint = None
 
-    def place(self, pose: Pose2) -> None:
+    def place(self, pose: Pose2D) -> None:
         """Puts the robot elsewhere, standing still. Odometry does not notice."""
         cell = self.geometry.cell_at(pose.x_m, pose.y_m)
         where = f'({pose.x_m:g}, {pose.y_m:g})'
@@ -205,7 +203,7 @@ class Simulation:
         self.halt()
         self._look()
 
-    def set_goal(self, goal: Pose2 | None) -> None:
+    def set_goal(self, goal: Pose2D | None) -> None:
         """Nothing appears around this point from now on."""
         self.goal = goal
         if goal is not None:
@@ -230,11 +228,11 @@ class Simulation:
         if self.steps % period == 0:
             self._look()
 
-    def noisy_pose(self, noise_m: float, noise_rad: float) -> Pose2:
+    def noisy_pose(self, noise_m: float, noise_rad: float) -> Pose2D:
         """The robot's pose as a poor localisation has it; draws do not touch the rest of the run."""
         x, y, turn = self._noise.normal(size=3)
         pose = self.pose
-        return Pose2(pose.x_m + noise_m * x, pose.y_m + noise_m * y, pose.yaw + noise_rad * turn)
+        return Pose2D(pose.x_m + noise_m * x, pose.y_m + noise_m * y, pose.yaw + noise_rad * turn)
 
     def scan(self, angles: NDArray[np.float64], range_max_m: float) -> NDArray[np.float64]:
         """Ranges in metres at these angles from the robot's heading, through the true world; inf: nothing met."""
@@ -296,7 +294,7 @@ class Simulation:
             discs.append(KeepClear(self.goal.x_m, self.goal.y_m, self.settings.goal_clear_m))
         return discs
 
-    def _touches(self, pose: Pose2) -> bool:
+    def _touches(self, pose: Pose2D) -> bool:
         resolution = self.geometry.resolution_m
         x, y = self.geometry.to_grid(pose.x_m, pose.y_m)
         return touches(self.terrain.occupancy, x, y, self.settings.robot_radius_m / resolution)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.costmap import UNKNOWN
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Box
+from tb_planner.geometry import Box, MapGeometry
+from tb_planner.maps.costmap import UNKNOWN
 from tb_planner.simulation.sensor import Known
 
 
@@ -18,7 +17,7 @@ class MapNews:
     """A map as it is to be published; its occupancy is a copy."""
 
     occupancy: NDArray[np.int8]
-    geometry: Geometry
+    geometry: MapGeometry
     changed: Box | None
     """The part that may be new; None: all of it, its geometry too."""
 
@@ -30,7 +29,7 @@ class MapView:
     one by up to this part of a cell, by another one with each new size, as that of a map which is computed anew.
     """
 
-    def __init__(self, occupancy: NDArray[np.int8], geometry: Geometry) -> None:
+    def __init__(self, occupancy: NDArray[np.int8], geometry: MapGeometry) -> None:
         self._occupancy = occupancy
         self._geometry = geometry
         self._changed: Box | None = None
@@ -71,7 +70,7 @@ class MapView:
             return Box(box.x0 - margin, box.y0 - margin, box.x1 + margin, box.y1 + margin)
         return Box(0, 0, self._geometry.width, self._geometry.height)
 
-    def _geometry_of(self, extent: Box) -> Geometry:
+    def _geometry_of(self, extent: Box) -> MapGeometry:
         if self._growing is None:
             return self._geometry
         off_x, off_y = self._random.uniform(-self._jitter, self._jitter, 2)

@@ -7,13 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.costmap import OCCUPIED, UNKNOWN
-from tb_planner.distance import squared_distances
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Grid
-from tb_planner.navigator import Pose2
-from tb_planner.path import find_path
-from tb_planner.planner import Status
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
+from tb_planner.search.distance import squared_distances
+from tb_planner.search.grid import Grid
+from tb_planner.search.path import find_path
+from tb_planner.search.planner import Status
 
 TRIES = 200
 FAR = 0.4
@@ -24,7 +23,7 @@ class NoPlace(ValueError):
     """The map has no such place."""
 
 
-def room_for(occupancy: NDArray[np.int8], geometry: Geometry, clearance_m: float) -> NDArray[np.bool_]:
+def room_for(occupancy: NDArray[np.int8], geometry: MapGeometry, clearance_m: float) -> NDArray[np.bool_]:
     """The known free cells that are farther than this from every obstacle and from unknown ground."""
     clearance = math.ceil(clearance_m / geometry.resolution_m)
     squares = squared_distances((occupancy >= OCCUPIED) | (occupancy == UNKNOWN), clearance)
@@ -32,17 +31,19 @@ def room_for(occupancy: NDArray[np.int8], geometry: Geometry, clearance_m: float
     return room
 
 
-def random_start(occupancy: NDArray[np.int8], geometry: Geometry, clearance_m: float, seed: int) -> Pose2:
+def random_start(occupancy: NDArray[np.int8], geometry: MapGeometry, clearance_m: float, seed: int) -> Pose2D:
     """A place with this much room around it, and a direction."""
     random = np.random.default_rng([seed, 3])
     states = np.flatnonzero(room_for(occupancy, geometry, clearance_m))
     if states.size == 0:
         raise NoPlace(f'no place on the map is {clearance_m:g} m from all obstacles')
     y, x = divmod(int(random.choice(states)), geometry.width)
-    return Pose2(*geometry.centre_of((x, y)), float(random.uniform(-math.pi, math.pi)))
+    return Pose2D(*geometry.centre_of((x, y)), float(random.uniform(-math.pi, math.pi)))
 
 
-def random_goal(occupancy: NDArray[np.int8], geometry: Geometry, start: Pose2, clearance_m: float, seed: int) -> Pose2:
+def random_goal(
+    occupancy: NDArray[np.int8], geometry: MapGeometry, start: Pose2D, clearance_m: float, seed: int
+) -> Pose2D:
     """A place with this much room around it and on the way there, far from the start."""
     random = np.random.default_rng([seed, 4])
     room = room_for(occupancy, geometry, clearance_m)
@@ -56,5 +57,5 @@ def random_goal(occupancy: NDArray[np.int8], geometry: Geometry, start: Pose2, c
     for _ in range(TRIES):
         x, y = map(int, far[random.integers(len(far))])
         if find_path(grid, from_cell, (x, y)).status == Status.AT_GOAL:
-            return Pose2(*geometry.centre_of((x, y)), float(random.uniform(-math.pi, math.pi)))
+            return Pose2D(*geometry.centre_of((x, y)), float(random.uniform(-math.pi, math.pi)))
     raise NoPlace(f'no place far from ({start.x_m:g}, {start.y_m:g}) was found that can be reached, in {TRIES} tries')

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.costmap import OCCUPIED
-from tb_planner.geometry import Geometry
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.costmap import OCCUPIED
 
 TURN_ON_THE_SPOT_RAD = 0.4
 """With a waypoint farther aside than this the robot stops and turns before it drives on."""
@@ -31,7 +30,7 @@ Point = tuple[float, float]
 class Motion:
     """Where the robot is and how it moves."""
 
-    pose: Pose2
+    pose: Pose2D
     speed_m_s: float = 0.0
     turn_rad_s: float = 0.0
 
@@ -61,18 +60,18 @@ def wrapped(angle: float) -> float:
     return math.remainder(angle, 2 * math.pi)
 
 
-def composed(frame: Pose2, pose: Pose2) -> Pose2:
+def composed(frame: Pose2D, pose: Pose2D) -> Pose2D:
     """A pose that is given in a frame, as seen from where the frame itself is given."""
     cos, sin = math.cos(frame.yaw), math.sin(frame.yaw)
     x_m = frame.x_m + cos * pose.x_m - sin * pose.y_m
     y_m = frame.y_m + sin * pose.x_m + cos * pose.y_m
-    return Pose2(x_m, y_m, wrapped(frame.yaw + pose.yaw))
+    return Pose2D(x_m, y_m, wrapped(frame.yaw + pose.yaw))
 
 
-def inverse(pose: Pose2) -> Pose2:
+def inverse(pose: Pose2D) -> Pose2D:
     """Where the origin is as seen from the pose."""
     cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
-    return Pose2(-cos * pose.x_m - sin * pose.y_m, sin * pose.x_m - cos * pose.y_m, wrapped(-pose.yaw))
+    return Pose2D(-cos * pose.x_m - sin * pose.y_m, sin * pose.x_m - cos * pose.y_m, wrapped(-pose.yaw))
 
 
 def accelerated(motion: Motion, speed_m_s: float, turn_rad_s: float, limits: Limits, dt_s: float) -> Motion:
@@ -88,13 +87,13 @@ def moved(motion: Motion, dt_s: float) -> Motion:
     """A step on where nothing is in the way."""
     pose, turned = motion.pose, motion.turn_rad_s * dt_s
     heading, way_m = pose.yaw + turned / 2, motion.speed_m_s * dt_s
-    ahead = Pose2(
+    ahead = Pose2D(
         pose.x_m + way_m * math.cos(heading), pose.y_m + way_m * math.sin(heading), wrapped(pose.yaw + turned)
     )
     return Motion(ahead, motion.speed_m_s, motion.turn_rad_s)
 
 
-def towards(motion: Motion, waypoint: Pose2, tolerance_m: float, limits: Limits, dt_s: float) -> tuple[float, float]:
+def towards(motion: Motion, waypoint: Pose2D, tolerance_m: float, limits: Limits, dt_s: float) -> tuple[float, float]:
     """Speeds to command: turn to the waypoint, drive, slow down; there, stop and turn as it says."""
     pose = motion.pose
     dx, dy = waypoint.x_m - pose.x_m, waypoint.y_m - pose.y_m
@@ -122,8 +121,8 @@ def sweep_touches(occupancy: NDArray[np.int8], start: Point, end: Point, radius:
 
 
 def way_until_contact(
-    occupancy: NDArray[np.int8], geometry: Geometry, start: Pose2, end: Pose2, radius_m: float
-) -> tuple[Pose2, bool]:
+    occupancy: NDArray[np.int8], geometry: MapGeometry, start: Pose2D, end: Pose2D, radius_m: float
+) -> tuple[Pose2D, bool]:
     """How far the disc gets on its straight way, and whether something stopped it; its centre stays on the map."""
     a, b = geometry.to_grid(start.x_m, start.y_m), geometry.to_grid(end.x_m, end.y_m)
     radius = radius_m / geometry.resolution_m
@@ -142,7 +141,7 @@ def way_until_contact(
         reached, blocked = (middle, blocked) if free(middle) else (reached, middle)
     x_m = start.x_m + reached * (end.x_m - start.x_m)
     y_m = start.y_m + reached * (end.y_m - start.y_m)
-    return Pose2(x_m, y_m, end.yaw), True
+    return Pose2D(x_m, y_m, end.yaw), True
 
 
 def _occupied_near(occupancy: NDArray[np.int8], start: Point, end: Point, radius: float) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.costmap import OCCUPIED, UNKNOWN
-from tb_planner.grid import Box
+from tb_planner.geometry import Box
+from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 
 MAX_REACH = 1000
 """The farthest a sensor sees, in cells."""

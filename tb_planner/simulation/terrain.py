@@ -12,9 +12,8 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from tb_planner.costmap import OCCUPIED
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Box
+from tb_planner.geometry import Box, MapGeometry
+from tb_planner.maps.costmap import OCCUPIED
 
 MOST_OBSTACLES = 1000
 
@@ -63,7 +62,7 @@ class Obstacle:
             return False
         return (since % self.every_s if self.every_s else since) < self.for_s
 
-    def box(self, geometry: Geometry) -> Box:
+    def box(self, geometry: MapGeometry) -> Box:
         """The cells whose centres it covers, at least one; those outside the map are left out."""
         x, y = geometry.to_grid(self.x_m, self.y_m)
         spans = []
@@ -142,7 +141,7 @@ class Terrain:
     def __init__(
         self,
         occupancy: NDArray[np.int8],
-        geometry: Geometry,
+        geometry: MapGeometry,
         *,
         script: Sequence[Obstacle] = (),
         change: RandomChange | None = None,

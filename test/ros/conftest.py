@@ -13,9 +13,9 @@ import pytest
 
 if importlib.util.find_spec('rclpy'):
     import rclpy
-    from peer import Peer
-    from processes import Nodes
-    from scenes import Scene, World, check_ends
+    from helpers.peer import Peer
+    from helpers.processes import Nodes
+    from helpers.scenes import Scene, World, check_ends
 
     from tb_planner.ros.processes import Domain
 else:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from peer import RELIABLE, Peer
-from processes import Nodes
-from surroundings import Surroundings, map_message, open_terrain, pose_stamped
+from helpers.peer import RELIABLE, Peer
+from helpers.processes import Nodes
+from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
 
 TICKS = 8
 """So many ticks have to follow each piece of bad input."""
@@ -22,7 +22,7 @@ def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
         planner = nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
         peer = Peer()
         try:
-            around = Surroundings(peer)
+            around = TickContext(peer)
             around.set_out()
             yield planner, around
         finally:

@@ -5,20 +5,20 @@ import time
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
+from helpers.peer import LATCHED, RELIABLE, patient
+from helpers.scenes import PLANNER, World
 from nav_msgs.msg import OccupancyGrid
-from peer import LATCHED, RELIABLE, patient
-from scenes import PLANNER, World
 
 pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
 
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-from tb_planner.bags import open_bag
+from tb_planner.config import PlannerParameters
 from tb_planner.parameters import make
 from tb_planner.recording import read_record
-from tb_planner.replay import ticks
 from tb_planner.ros.conversions import pose_from_message
-from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.tools.bags import open_bag
+from tb_planner.tools.replay import ticks
 
 ROOM = World("""
     #############

@@ -1,4 +1,4 @@
-"""`python -m tb_planner.benchmark nav2`: a real planner and a real client, on a small map; counts, not times."""
+"""`python -m benchmarks nav2`: a real planner and a real client, on a small map; counts, not times."""
 
 import csv
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tb_planner.benchmark.nav2 import LIMIT_MS, client_figures
+from benchmarks.nav2 import LIMIT_MS, client_figures
 
 LIMIT_S = 180.0
 
@@ -28,7 +28,7 @@ def test_every_scenario_gives_a_row_with_goals_that_were_answered(tmp_path):
     for needed in ('nav2_msgs', 'map_msgs'):
         pytest.importorskip(needed, reason=f'{needed} is not installed')
     rows = tmp_path / 'nav2.csv'
-    command = [sys.executable, '-m', 'tb_planner.benchmark', 'nav2', '--quick', '--seconds', '2', '--out', str(rows)]
+    command = [sys.executable, '-m', 'benchmarks', 'nav2', '--quick', '--seconds', '2', '--out', str(rows)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr
     assert 'acknowledged, p50 ms' in done.stdout

@@ -1,4 +1,4 @@
-"""`python -m tb_planner.benchmark node`: real planners, on real DDS, on small maps; counts, not times."""
+"""`python -m benchmarks node`: real planners, on real DDS, on small maps; counts, not times."""
 
 import csv
 import math
@@ -11,17 +11,18 @@ import time
 import numpy as np
 import pytest
 
-from tb_planner.benchmark import node as benchmark
-from tb_planner.benchmark.__main__ import command_line
-from tb_planner.benchmark.changing_rooms import Things, corners, rooms
-from tb_planner.benchmark.experiment import carry_out
-from tb_planner.benchmark.playground import distance_m
-from tb_planner.benchmark.processor_time import machine_time, process_time_s
-from tb_planner.grid import Box, Grid
-from tb_planner.path import find_path
-from tb_planner.planner import Status
+from benchmarks import node as benchmark
+from benchmarks.__main__ import command_line
+from benchmarks.changing_rooms import Things, corners, rooms
+from benchmarks.experiment import carry_out
+from benchmarks.playground import distance_m
+from benchmarks.processor_time import machine_time, process_time_s
+from tb_planner.geometry import Box
+from tb_planner.search.grid import Grid
+from tb_planner.search.path import find_path
+from tb_planner.search.planner import Status
 
-COMMAND = [sys.executable, '-m', 'tb_planner.benchmark', 'node', '--quick']
+COMMAND = [sys.executable, '-m', 'benchmarks', 'node', '--quick']
 LIMIT_S = 180.0
 
 

@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Status
-from surroundings import Surroundings, map_message
+from helpers.lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Status
+from helpers.surroundings import TickContext, map_message
 
 from tb_planner.ros.processes import ros_arguments
 
@@ -15,7 +15,8 @@ SIDE = 1000
 
 IMPATIENT = """
 import sys
-from tb_planner.ros import bond, planner_node
+from tb_planner.ros import planner_node
+from tb_planner.ros import bond
 bond.CONNECT_TIMEOUT_S = 1.0
 sys.exit(planner_node.main(sys.argv))
 """
@@ -28,7 +29,7 @@ def managed(nodes, peer):
 
     def make(*, bond_timeout_s=4.0, **parameters):
         planner = nodes.planner(autostart_node=False, nav2=True, **parameters)
-        around = Surroundings(peer)
+        around = TickContext(peer)
         managers.append(Manager(around, bond_timeout_s))
         return planner, around, managers[0]
 
@@ -134,14 +135,14 @@ def test_without_a_heartbeat_period_there_is_no_bond_topic_and_the_manager_needs
 
 def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
     nodes.planner()
-    Surroundings(peer).set_out()
+    TickContext(peer).set_out()
     assert '/bond' not in topics(peer)
 
 
 def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(nodes, peer):
     """Which waits for 1 s here, in place of bondcpp's 10."""
     planner = nodes.start([sys.executable, '-c', IMPATIENT, *ros_arguments({'nav2': True})], 'impatient')
-    around, heard = Surroundings(peer), peer.hear('bond', Status)
+    around, heard = TickContext(peer), peer.hear('bond', Status)
     for transition in ('configure', 'activate'):
         assert around.change_state(transition)
     other = Status(id='controller_server', instance_id='of another bond', active=True)

@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from controller_server import ControllerServer, FollowPath
+from helpers.controller_server import ControllerServer, FollowPath
+from helpers.surroundings import TickContext, map_message, open_terrain
 from std_srvs.srv import Trigger
-from surroundings import Surroundings, map_message, open_terrain
 
 RESULT = FollowPath.Result
 DOORS = (slice(10, 20), slice(80, 90))
@@ -32,7 +32,7 @@ def make_drive(nodes, peer):
                 **parameters,
             }
         )
-        around = Surroundings(peer)
+        around = TickContext(peer)
         return planner, around, serve_at(around, speed) if serve else None
 
     make.serve_at = serve_at

@@ -8,24 +8,24 @@ import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
-from controller_server import ControllerServer, FollowPath
-from peer import LATCHED, BackgroundPeer
-from processes import LIMIT_S
+from helpers.controller_server import ControllerServer, FollowPath
+from helpers.peer import LATCHED, BackgroundPeer
+from helpers.processes import LIMIT_S
+from helpers.surroundings import open_terrain, pose_stamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
-from surroundings import open_terrain, pose_stamped
 
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Grid
-from tb_planner.live_map import MapUpdate
-from tb_planner.navigator import Navigator, Pose2
+from tb_planner.config import PlannerParameters
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.live_map import MapUpdate
+from tb_planner.navigation.navigator import Navigator
 from tb_planner.ros import controller
 from tb_planner.ros.controller import ANSWER_S, CANCEL_TRIES, LONGEST_RETRY_S, RETRY_S, SILENCE_S, Controller
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.problems import Problems
+from tb_planner.ros.throttled_log import ThrottledLog
+from tb_planner.search.grid import Grid
 
-GOAL = Pose2(8.0, 5.0)
+GOAL = Pose2D(8.0, 5.0)
 A_MOMENT_S = 0.3
 """In which messages come and go."""
 
@@ -36,13 +36,13 @@ class Planner:
     def __init__(self, node):
         self.now_s = 100.0
         self.arrived = []
-        self.robot = Pose2(2.0, 5.0)
+        self.robot = Pose2D(2.0, 5.0)
         parameters = PlannerParameters(output='follow_path', robot_radius_m=0.0, inflation_radius_m=0.0)
-        self.problems = Problems(logging.getLogger(), lambda: self.now_s)
+        self.problems = ThrottledLog(logging.getLogger(), lambda: self.now_s)
         self.controller = Controller(node, parameters, self.problems, self.arrived.append, lambda: self.now_s)
         self.navigator = Navigator(parameters.settings())
         self.navigator.new_goal(GOAL)
-        self._update = MapUpdate(Geometry(100, 100, 0.1), Grid(open_terrain() > 0), None)
+        self._update = MapUpdate(MapGeometry(100, 100, 0.1), Grid(open_terrain() > 0), None)
 
     def tick(self):
         tick = self.navigator.tick(self._update, self.robot, lambda planner: planner.search(10_000))
@@ -241,7 +241,7 @@ def test_a_server_that_did_not_know_a_path_before_it_took_it_is_still_to_leave_i
     canceled(planner, server, 1)
     server.accept()
     canceled(planner, server, 2)
-    planner.navigator.new_goal(Pose2(8.0, 2.0))
+    planner.navigator.new_goal(Pose2D(8.0, 2.0))
     server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 0)
     asked(planner, server, 1)
     server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 1)
@@ -253,7 +253,7 @@ def replaced(planner, server):
     asked(planner, server, 1)
     server.accept()
     planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
-    planner.navigator.new_goal(Pose2(8.0, 2.0))
+    planner.navigator.new_goal(Pose2D(8.0, 2.0))
     asked(planner, server, 2)
 
 
@@ -294,7 +294,7 @@ def test_a_controller_that_has_given_up_gets_the_path_from_where_the_robot_is(sc
     server.accept()
     planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
     on_the_way = server.paths[0].poses[20].pose.position
-    planner.robot = Pose2(on_the_way.x, on_the_way.y)
+    planner.robot = Pose2D(on_the_way.x, on_the_way.y)
     planner.tick_on()
     server.end(GoalStatus.STATUS_ABORTED)
     planner.tick_until(lambda: planner.controller.failures, 'it is heard of')
@@ -331,7 +331,7 @@ def test_a_refused_path_is_sent_again_after_ever_longer_pauses(planner, server):
 def test_if_a_newer_path_is_refused_the_older_one_is_followed_no_more(planner, server):
     follow(planner, server)
     server.active = False
-    planner.navigator.new_goal(Pose2(8.0, 2.0))
+    planner.navigator.new_goal(Pose2D(8.0, 2.0))
     planner.tick_until(lambda: planner.controller.failures, 'the newer path is refused')
     planner.tick_until(lambda: server.ends, 'the older one is ended')
     assert server.ends == ['canceled']

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from nav_msgs.msg import OccupancyGrid, Odometry, Path
 from rclpy.serialization import deserialize_message, serialize_message
 
-from tb_planner.geometry import Geometry
-from tb_planner.navigator import Pose2
+from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.ros.conversions import (
     MAX_CELLS,
     BadMessage,
@@ -42,7 +41,7 @@ def map_message(values, resolution=0.05, frame='map'):
 
 
 def pose_at(x, y, yaw=0.0, frame='map'):
-    return pose_message(Pose2(x, y, yaw), frame, STAMP)
+    return pose_message(Pose2D(x, y, yaw), frame, STAMP)
 
 
 # ------------------------------------------------------------------------------------------------------ maps
@@ -122,7 +121,7 @@ def test_a_map_in_the_other_byte_order_is_read_too():
     big += np.frombuffer(little[44:100], '<f8').astype('>f8').tobytes() + b'\0\0\0\1' + b'\5'
     occupancy = occupancy_from_cdr(big)
     assert occupancy.stamp_ns == 12_000_000_034
-    assert occupancy.geometry == Geometry(1, 1, 0.05)
+    assert occupancy.geometry == MapGeometry(1, 1, 0.05)
     assert occupancy.values.tolist() == [[5]]
 
 

@@ -1,12 +1,12 @@
-"""Nav2's global costmap in place of a map: graded costs, patches, bad ones, and one that is cleared."""
+"""Nav2's global costmap in place of a map: weighted costs, patches, bad ones, and one that is cleared."""
 
 import math
 
 import numpy as np
 import pytest
+from helpers.peer import LATCHED
+from helpers.surroundings import TickContext, map_message
 from nav_msgs.msg import OccupancyGrid
-from peer import LATCHED
-from surroundings import Surroundings, map_message
 
 OccupancyGridUpdate = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed').OccupancyGridUpdate
 
@@ -60,8 +60,8 @@ def inflated(obstacles, inscribed=2, radius=8):
     away = np.full(obstacles.shape, np.inf)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         np.minimum(away, np.hypot(x - column, y - row), out=away)
-    graded = np.where(away <= radius, 98 * np.exp(-0.4 * (away - inscribed)), 0)
-    return np.where(obstacles, LETHAL, np.where(away <= inscribed, INSCRIBED, graded)).astype(np.int8)
+    weighted = np.where(away <= radius, 98 * np.exp(-0.4 * (away - inscribed)), 0)
+    return np.where(obstacles, LETHAL, np.where(away <= inscribed, INSCRIBED, weighted)).astype(np.int8)
 
 
 def wall(*doors):
@@ -84,7 +84,7 @@ def make_costmap(nodes, peer):
     def make(cells, *, resolution=0.1, **parameters):
         chosen = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'pose_timeout_s': 60.0, **parameters}
         planner = nodes.planner(remaps=REMAPS, **chosen)
-        around = Surroundings(peer)
+        around = TickContext(peer)
         return planner, around, Costmap(peer, cells.copy(), resolution=resolution)
 
     return make
@@ -231,7 +231,7 @@ def test_a_planner_that_comes_late_is_seeded_by_the_costmap_that_was_said_before
     full = peer.node.create_publisher(OccupancyGrid, REMAPS['map'], LATCHED)
     full.publish(map_message(OPEN[2]))
     nodes.planner(remaps=REMAPS, robot_radius_m=0.0, inflation_radius_m=0.0)
-    around = Surroundings(peer)
+    around = TickContext(peer)
     around.say_goal(8.0, 5.0)
     wait_for_door(around, 1)
 
@@ -258,7 +258,7 @@ def wait_for_straight_way(around):
 @pytest.mark.parametrize('weight', [1.0, 1.5])
 def test_a_cleared_costmap_whose_obstacles_come_back_restarts_nothing(make_costmap, peer, weight):
     """Ten times, and each time for some cycles of the costmap: the way is the same all the time."""
-    planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=weight, clear_patience_s=60.0)
+    planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=weight, cleared_map_timeout_s=60.0)
     set_out(around, costmap)
     plans = len(around.plans)
     for _ in range(10):
@@ -273,7 +273,7 @@ def test_a_cleared_costmap_whose_obstacles_come_back_restarts_nothing(make_costm
 
 
 def test_obstacles_that_were_not_there_before_end_the_patience(make_costmap, peer):
-    _, around, costmap = make_costmap(FINE, resolution=0.025, clear_patience_s=3600.0)
+    _, around, costmap = make_costmap(FINE, resolution=0.025, cleared_map_timeout_s=3600.0)
     set_out(around, costmap)
     assert door_of(around) == 1
     costmap.say(CLEAR)
@@ -284,15 +284,15 @@ def test_obstacles_that_were_not_there_before_end_the_patience(make_costmap, pee
 
 
 def test_a_costmap_that_stays_clear_is_believed_after_a_while(make_costmap, peer):
-    _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, clear_patience_s=1.0)
+    _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, cleared_map_timeout_s=1.0)
     set_out(around, costmap)
     costmap.say(CLEAR)
     wait_for_straight_way(around)
-    assert set(restarts(around.next_facts())) == {'restarts_shorter'}
+    assert set(restarts(around.next_facts())) == {'restarts_shortcut_opened'}
 
 
 def test_without_patience_a_clear_and_the_return_cost_a_restart_each_and_what_is_there_is_kept_off(make_costmap, peer):
-    _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, clear_patience_s=0.0)
+    _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, cleared_map_timeout_s=0.0)
     set_out(around, costmap)
     for _ in range(5):
         costmap.say(CLEAR)
@@ -307,7 +307,7 @@ def test_without_patience_a_clear_and_the_return_cost_a_restart_each_and_what_is
 
 
 def test_where_there_is_no_way_a_clear_is_believed_at_once(make_costmap, peer):
-    _, around, costmap = make_costmap(CUT_OFF, resolution=0.025, clear_patience_s=3600.0)
+    _, around, costmap = make_costmap(CUT_OFF, resolution=0.025, cleared_map_timeout_s=3600.0)
     costmap.say()
     around.say_goal(8.0, 5.0)
     around.wait_for_status('NO_PATH')
@@ -317,9 +317,9 @@ def test_where_there_is_no_way_a_clear_is_believed_at_once(make_costmap, peer):
 
 def test_a_path_that_is_asked_for_again_and_again_stays_the_same_over_clears(make_costmap, peer):
     pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
-    from path_client import PathClient
+    from helpers.path_client import PathClient
 
-    patience = {'max_planning_time_s': 30.0, 'clear_patience_s': 60.0}
+    patience = {'max_planning_time_s': 30.0, 'cleared_map_timeout_s': 60.0}
     planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, nav2=True, **patience)
     around.wait_until_said(planner, 0, '[tb_planner]: active')
     client = PathClient(peer)

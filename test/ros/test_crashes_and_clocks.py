@@ -4,10 +4,10 @@ import signal
 
 import pytest
 from builtin_interfaces.msg import Time
+from helpers.peer import LATCHED
+from helpers.scenes import World
 from nav_msgs.msg import OccupancyGrid
-from peer import LATCHED
 from rosgraph_msgs.msg import Clock
-from scenes import World
 
 ROOMS = World("""
     ############

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from helpers.processes import wait_for
 from PIL import Image
-from processes import wait_for
 
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC

@@ -14,18 +14,18 @@ from pathlib import Path
 
 import pytest
 import yaml
+from helpers.peer import LATCHED
+from helpers.processes import wait_for, wait_until_said
 from lifecycle_msgs.srv import GetState
-from peer import LATCHED
-from processes import wait_for, wait_until_said
 from rcl_interfaces.srv import GetParameters
 from rclpy.action import get_action_names_and_types, get_action_server_names_and_types_by_node
 from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import UInt32
 
+from tb_planner.config import PlannerParameters
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC
-from tb_planner.ros.parameters import specs
-from tb_planner.ros.planner_parameters import PlannerParameters
+from tb_planner.ros.params import specs
 from tb_planner.ros.simulator_parameters import SimulatorParameters
 
 ROOT = Path(__file__).resolve().parents[2]

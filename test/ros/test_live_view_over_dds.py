@@ -3,13 +3,13 @@
 from contextlib import closing
 
 import pytest
-from browser import Browser, chromium_or_skip
 from geometry_msgs.msg import PointStamped
-from peer import Peer
-from processes import LIMIT_S, wait_for, wait_until_said
+from helpers.browser import Browser, chromium_or_skip
+from helpers.peer import Peer
+from helpers.processes import LIMIT_S, wait_for, wait_until_said
+from helpers.scenes import DRIVE_LIMIT_S, World, place_of
+from helpers.surroundings import RESOLUTION_M
 from rclpy.parameter import Parameter
-from scenes import DRIVE_LIMIT_S, World, place_of
-from surroundings import RESOLUTION_M
 
 from tb_planner.ros.processes import ros_arguments
 from tb_planner.ros.view_node import ViewNode, _is_place

@@ -7,8 +7,8 @@ stands neither stops nor turns back.
 
 import numpy as np
 import pytest
-from scenes import DRIVE_LIMIT_S, World, set_parameters
-from surroundings import map_message
+from helpers.scenes import DRIVE_LIMIT_S, World, set_parameters
+from helpers.surroundings import map_message
 
 GALLERY = World("""
     ################

@@ -7,17 +7,17 @@ import time
 
 import numpy as np
 import pytest
-from peer import Peer
+from helpers.peer import Peer
+from helpers.surroundings import RESOLUTION_M, TickContext, map_message, open_terrain, pose_stamped
 from rclpy.action import ActionClient
-from surroundings import RESOLUTION_M, Surroundings, map_message, open_terrain, pose_stamped
 
 from tb_planner.ros.conversions import quaternion_of, yaw_of
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
-from controller_server import ControllerServer, FollowPath
+from helpers.controller_server import ControllerServer, FollowPath
+from helpers.path_client import PathClient, points
 from nav2_msgs.action import ComputePathToPose
-from path_client import PathClient, points
 
 POINT = {
     'robot_radius_m': 0.0,
@@ -34,7 +34,7 @@ LONG_S = 60.0
 
 @pytest.fixture
 def around(peer):
-    return Surroundings(peer)
+    return TickContext(peer)
 
 
 @pytest.fixture

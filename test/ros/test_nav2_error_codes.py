@@ -5,14 +5,14 @@ import sys
 
 import numpy as np
 import pytest
-from surroundings import Surroundings, map_message, open_terrain, pose_stamped
+from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
 
 from tb_planner.ros.processes import ros_arguments
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
+from helpers.path_client import PathClient, points
 from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
-from path_client import PathClient, points
 
 POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'pose_timeout_s': 60.0}
 PATIENT = {**POINT, 'max_planning_time_s': 30.0}
@@ -20,18 +20,18 @@ TO_POSE, THROUGH_POSES = ComputePathToPose.Result, ComputePathThroughPoses.Resul
 
 BROKEN = """
 import sys
-from tb_planner.enquiry import Enquiry
+from tb_planner.navigation.path_planner import PathPlanner
 from tb_planner.ros import planner_node
 
-step, Enquiry.calls = Enquiry.step, 0
+step, PathPlanner.calls = PathPlanner.step, 0
 
 def broken_step(self, search):
-    Enquiry.calls += 1
-    if Enquiry.calls <= 2:
+    PathPlanner.calls += 1
+    if PathPlanner.calls <= 2:
         raise RuntimeError('a broken part')
     return step(self, search)
 
-Enquiry.step = broken_step
+PathPlanner.step = broken_step
 sys.exit(planner_node.main(sys.argv))
 """
 
@@ -64,7 +64,7 @@ class Asked:
 
 @pytest.fixture
 def around(peer):
-    return Surroundings(peer)
+    return TickContext(peer)
 
 
 @pytest.fixture

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
+from helpers.peer import LATCHED
+from helpers.surroundings import RESOLUTION_M, map_message, open_terrain
 from nav_msgs.msg import OccupancyGrid
-from peer import LATCHED
 from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import parameter_value_to_python
-from surroundings import RESOLUTION_M, map_message, open_terrain
 
-from tb_planner.distance import squared_distances
 from tb_planner.ros.processes import ros_arguments
+from tb_planner.search.distance import squared_distances
 
 if not importlib.util.find_spec('nav2_msgs'):
     pytest.skip('nav2_msgs is not installed', allow_module_level=True)
 
-from path_client import PathClient, points
+from helpers.path_client import PathClient, points
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / 'config' / 'nav2'

@@ -12,31 +12,30 @@ import pytest
 import rclpy
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
+from helpers.processes import LIMIT_S
+from helpers.surroundings import pose_stamped
 from nav_msgs.msg import Path
-from processes import LIMIT_S
 from rclpy.lifecycle import LifecycleNode
 from std_msgs.msg import Header
-from surroundings import pose_stamped
 from test_planner_parts import Pace, long_search
 
-from tb_planner.geometry import Geometry
-from tb_planner.grid import Grid
-from tb_planner.live_map import MapUpdate
-from tb_planner.navigator import Pose2
-from tb_planner.question import FoundPath
+from tb_planner.config import PlannerParameters
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.live_map import MapUpdate
+from tb_planner.navigation.budget import LEAST, SearchBudget, TickBudget
+from tb_planner.navigation.path_request import FoundPath
 from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
+from tb_planner.ros.path_actions import ComputePathHandler, TickContext
 from tb_planner.ros.path_check import invalid_points
-from tb_planner.ros.path_desk import PathDesk, Surroundings
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.problems import Problems
-from tb_planner.ros.search_budget import LEAST, SearchBudget, Shares
+from tb_planner.ros.throttled_log import ThrottledLog
+from tb_planner.search.grid import Grid
 
 
 # ------------------------------------------------------------------------------------------------------ shares
 def test_two_who_search_get_half_of_the_expansions_each():
     one, other = long_search(), long_search()
-    shares = Shares(SearchBudget(0.01), 1000, 2)
+    shares = TickBudget(SearchBudget(0.01), 1000, 2)
     shares.spend(one)
     shares.spend(other)
     assert (one.expansions, other.expansions) == (500, 500)
@@ -47,7 +46,7 @@ def test_what_the_first_does_not_need_is_the_others():
     while not done.goal_found:
         done.search(10**6)
     before = done.expansions
-    shares = Shares(SearchBudget(0.01), 1000, 2)
+    shares = TickBudget(SearchBudget(0.01), 1000, 2)
     shares.spend(done)
     shares.spend(other)
     assert (done.expansions - before, other.expansions) == (0, 1000)
@@ -55,7 +54,7 @@ def test_what_the_first_does_not_need_is_the_others():
 
 def test_who_comes_when_all_is_spent_gets_on_by_a_little():
     first, last = long_search(), long_search()
-    shares = Shares(SearchBudget(0.01), 100, 1)
+    shares = TickBudget(SearchBudget(0.01), 100, 1)
     shares.spend(first)
     shares.spend(last)
     assert (first.expansions, last.expansions) == (100, 1)
@@ -79,7 +78,7 @@ def test_two_who_search_share_a_ticks_time():
     for planner in (one, other):  # it learns the pace
         budget.spend(planner)
     before_s, *before = clock(), one.expansions, other.expansions
-    shares = Shares(budget, 0, 2, clock)
+    shares = TickBudget(budget, 0, 2, clock)
     shares.spend(one)
     shares.spend(other)
     assert clock() - before_s == pytest.approx(0.01, rel=0.15)
@@ -162,7 +161,7 @@ def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
     for tick_frequency, age_s, ends in ((20.0, 1.9, []), (20.0, 2.9, []), (20.0, 3.2, ['TIMEOUT']), (0.2, 12.9, [])):
         parameters = PlannerParameters(max_planning_time_s=2.0, tick_frequency=tick_frequency)
         server = OneRequest(age_s)
-        desk = PathDesk(server, NOBODY, parameters, Problems(logging.getLogger()), lambda *_: None)
+        desk = ComputePathHandler(server, NOBODY, parameters, ThrottledLog(logging.getLogger()), lambda *_: None)
         desk.expire()
         assert server.ends == ends
 
@@ -175,10 +174,10 @@ def test_an_error_is_told_to_the_request_it_came_from():
     requests = iter((first, second))
     server.current = lambda: next(requests)
     server.finish = lambda request, error, text: told.append((request, error))
-    problems = Problems(logging.getLogger())
-    desk = PathDesk(server, NOBODY, PlannerParameters(), problems, lambda *_: None)
-    update = MapUpdate(Geometry(30, 20, 0.1), Grid(np.zeros((20, 30), bool)), None)
-    desk.tick(None, Surroundings(update, 'map', None, False, Time()), None)  # and nobody to ask for poses
+    problems = ThrottledLog(logging.getLogger())
+    desk = ComputePathHandler(server, NOBODY, PlannerParameters(), problems, lambda *_: None)
+    update = MapUpdate(MapGeometry(30, 20, 0.1), Grid(np.zeros((20, 30), bool)), None)
+    desk.tick(None, TickContext(update, 'map', None, False, Time()), None)  # and nobody to ask for poses
     assert told == [(first, 'UNKNOWN')]
 
 
@@ -265,7 +264,7 @@ def test_the_poses_of_a_path_are_of_no_time_since_it_may_be_followed_for_long():
 def test_points_that_are_blocked_or_off_the_map_are_found_wherever_the_map_lies():
     blocked = np.zeros((20, 30), bool)
     blocked[10, 15] = True
-    on = MapUpdate(Geometry(30, 20, 0.1, (1.0, -2.0, 0.0)), Grid(blocked), None)
+    on = MapUpdate(MapGeometry(30, 20, 0.1, (1.0, -2.0, 0.0)), Grid(blocked), None)
     points_m = np.array([(1.05, -1.95), (2.55, -0.95), (3.95, -0.05), (4.05, -0.05), (math.nan, 0.0), (0.95, -1.0)])
     assert invalid_points(on, points_m, None).tolist() == [1, 3, 4, 5]
-    assert invalid_points(on, points_m, Pose2(3.9, 0.0)).tolist() == [3, 4, 5]
+    assert invalid_points(on, points_m, Pose2D(3.9, 0.0)).tolist() == [3, 4, 5]

@@ -5,8 +5,8 @@ import math
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
+from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
 from rclpy.duration import Duration
-from surroundings import Surroundings, map_message, open_terrain, pose_stamped
 from test_planner_start import Frames
 
 from tb_planner.ros.conversions import quaternion_of
@@ -14,8 +14,8 @@ from tb_planner.ros.conversions import quaternion_of
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 pytest.importorskip('tf2_ros', reason='tf2_ros is not installed')
 
+from helpers.path_client import PathClient, points
 from nav2_msgs.action import ComputePathToPose
-from path_client import PathClient, points
 from tf2_msgs.msg import TFMessage
 
 POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0}
@@ -24,7 +24,7 @@ TF_ERROR = ComputePathToPose.Result.TF_ERROR
 
 @pytest.fixture
 def around(nodes, peer):
-    around = Surroundings(peer)
+    around = TickContext(peer)
     around.pose = None
     nodes.planner(nav2=True, pose_source='tf', **POINT)
     around.maps.publish(map_message(open_terrain()))

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rclpy.parameter import Parameter
 
-from tb_planner.algorithms import ALGORITHMS
-from tb_planner.ros import parameters
-from tb_planner.ros.parameters import BadParameters, apply_changes, as_table, as_yaml, declare, parameter, read, specs
-from tb_planner.ros.planner_parameters import HEADING, PlannerParameters
+from tb_planner.config import HEADING, PlannerParameters
+from tb_planner.ros import params as parameters
+from tb_planner.ros.params import BadParameters, apply_changes, as_table, as_yaml, declare, parameter, read, specs
+from tb_planner.search.algorithms import ALGORITHMS
 
 CONFIG = Path(__file__).parents[2] / 'config' / 'planner.yaml'
 KINDS = {'bool': bool, 'int': int, 'float': float, 'str': str}
@@ -159,7 +159,7 @@ def test_a_misspelt_parameter_is_pointed_out(node_with, capfd):
 # ------------------------------------------------------------------------------------------------------ the planner's
 def test_the_yaml_file_is_made_of_the_dataclass():
     assert CONFIG.read_text() == as_yaml(PlannerParameters, 'tb_planner', HEADING), (
-        'bring config/planner.yaml up to date: python -m tb_planner.ros.planner_parameters > config/planner.yaml'
+        'bring config/planner.yaml up to date: python -m tb_planner.config > config/planner.yaml'
     )
 
 
@@ -236,7 +236,7 @@ def test_what_is_not_refused_the_core_takes(values):
     if next(parameters.refusals(PlannerParameters, values), None) is None:
         chosen = PlannerParameters(**values)
         assert chosen.settings().algorithm.name == chosen.algorithm
-        assert chosen.cost_rules(0.05).robot_radius_m == chosen.robot_radius_m
+        assert chosen.costmap_config(0.05).robot_radius_m == chosen.robot_radius_m
 
 
 @pytest.mark.parametrize('name', ALGORITHMS)

@@ -5,20 +5,20 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from helpers.peer import LATCHED, RELIABLE, Peer
+from helpers.processes import Nodes
+from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import OccupancyGrid
-from peer import LATCHED, RELIABLE, Peer
-from processes import Nodes
 from std_srvs.srv import Trigger
-from surroundings import Surroundings, map_message, open_terrain, pose_stamped
 from visualization_msgs.msg import Marker, MarkerArray
 
-from tb_planner.restart import Reason
+from tb_planner.search.restart import RestartReason
 
 SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
 KEYS = [
     *('status', 'algorithm', 'expansions_per_tick', 'tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'tick_jitter_p99_ms'),
     *('tick_jitter_max_ms', 'ticks', 'overruns', 'missed_ticks', 'open_size', 'searches'),
-    *(f'restarts_{reason.value}' for reason in Reason),
+    *(f'restarts_{reason.value}' for reason in RestartReason),
     *('map_age_s', 'pose_age_s', 'distance_to_goal_m', 'map_to_waypoint_ms', 'refused_messages', 'last_problem'),
 ]
 
@@ -46,14 +46,14 @@ def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
         planner = nodes.planner(**SMALL)
         peer = Peer()
         try:
-            yield planner, Surroundings(peer)
+            yield planner, TickContext(peer)
         finally:
             peer.close()
             print(planner.said)
 
 
 @pytest.fixture
-def around(running) -> Surroundings:
+def around(running) -> TickContext:
     """It is on its way to (8, 5), around a wall, and the robot stands at (2, 5)."""
     around = running[1]
     around.pose = pose_stamped(2.0, 5.0)

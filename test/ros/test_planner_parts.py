@@ -6,18 +6,18 @@ from array import array
 
 import numpy as np
 import pytest
+from helpers.processes import wait_for
+from helpers.surroundings import map_message
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from processes import wait_for
 from rclpy.serialization import serialize_message
-from surroundings import map_message
 
 from tb_planner import Grid, TimeBoundedPlanner, tba_star
-from tb_planner.ros.map_worker import MOST_PATCHES, MapWorker
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.ros.problems import SAME_KIND_S, SAME_TEXT_S, Problems
-from tb_planner.ros.search_budget import LEAST, SearchBudget
-from tb_planner.ros.tick_times import WINDOW, TickTimes
+from tb_planner.config import PlannerParameters
+from tb_planner.maps.map_worker import MOST_PATCHES, MapWorker
+from tb_planner.navigation.budget import LEAST, SearchBudget
+from tb_planner.navigation.tick_stats import WINDOW, TickStats
+from tb_planner.ros.throttled_log import SAME_KIND_S, SAME_TEXT_S, ThrottledLog
 
 
 # ------------------------------------------------------------------------------------------------------ search budget
@@ -113,14 +113,14 @@ def test_a_search_without_a_path_ends():
 
 # ------------------------------------------------------------------------------------------------------ ticks
 def test_ticks_that_come_late_are_not_missed_but_those_that_do_not_come_are():
-    times = TickTimes(0.1)
+    times = TickStats(0.1)
     for now_s in (0.0, 0.1, 0.24, 0.3, 0.4, 0.7, 0.8):  # two are missing between 0.4 and 0.7
         times.begin(now_s)
     assert (times.ticks, times.missed) == (7, 2)
 
 
 def test_a_jump_of_the_clock_is_no_missed_tick():
-    times = TickTimes(0.1)
+    times = TickStats(0.1)
     times.begin(0.0)
     times.clock_jumped()
     times.begin(500.0)
@@ -129,14 +129,14 @@ def test_a_jump_of_the_clock_is_no_missed_tick():
 
 
 def test_a_clock_that_goes_back_is_no_missed_tick():
-    times = TickTimes(0.1)
+    times = TickStats(0.1)
     times.begin(500.0)
     times.begin(3.0)
     assert times.missed == 0
 
 
 def test_jitter_is_what_the_time_between_two_ticks_differs_from_a_period():
-    times = TickTimes(0.1)
+    times = TickStats(0.1)
     for now_s in (0.0, 0.1, 0.24, 0.3):
         times.begin(now_s)
     assert times.jitters_ms()[1] == pytest.approx(40.0)
@@ -147,14 +147,14 @@ def test_jitter_is_what_the_time_between_two_ticks_differs_from_a_period():
 
 
 def test_overruns_are_ticks_longer_than_a_period():
-    times = TickTimes(0.1)
+    times = TickStats(0.1)
     for duration_s in (0.01, 0.1, 0.11, 0.5):
         times.end(duration_s)
     assert times.overruns == 2
 
 
 def test_percentiles_are_those_of_the_last_ticks():
-    times = TickTimes(0.1)
+    times = TickStats(0.1)
     assert times.percentiles_ms() == (0.0, 0.0, 0.0)
     times.end(9.0)
     for i in range(WINDOW):
@@ -172,7 +172,7 @@ class Log(list):
 
 def test_the_same_problem_is_logged_once_in_a_while_and_counted_always():
     log, now = Log(), [0.0]
-    problems = Problems(log, lambda: now[0])
+    problems = ThrottledLog(log, lambda: now[0])
     for _ in range(11):
         problems.warn('pose', 'pose is nowhere')
         now[0] += SAME_TEXT_S / 10
@@ -182,7 +182,7 @@ def test_the_same_problem_is_logged_once_in_a_while_and_counted_always():
 
 def test_another_problem_is_logged_at_once_and_another_of_its_kind_soon():
     log, now = Log(), [0.0]
-    problems = Problems(log, lambda: now[0])
+    problems = ThrottledLog(log, lambda: now[0])
     problems.warn('pose', 'one')
     problems.warn('map', 'two')
     problems.warn('pose', 'three')
@@ -194,7 +194,7 @@ def test_another_problem_is_logged_at_once_and_another_of_its_kind_soon():
 
 def test_an_age_that_grows_is_the_same_problem():
     log, now = Log(), [0.0]
-    problems = Problems(log, lambda: now[0])
+    problems = ThrottledLog(log, lambda: now[0])
     for age in range(10):
         problems.warn('pose', f'pose is {age} s old', same='old')
         now[0] += SAME_KIND_S
@@ -205,7 +205,7 @@ def test_an_age_that_grows_is_the_same_problem():
 # ------------------------------------------------------------------------------------------------------ the worker
 @pytest.fixture
 def worker():
-    worker = MapWorker(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0), Problems(Log()))
+    worker = MapWorker(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0), ThrottledLog(Log()))
     yield worker
     worker.stop()
 
@@ -263,7 +263,7 @@ def test_of_more_updates_than_can_wait_the_oldest_are_lost_with_an_error(worker)
 
 
 def test_the_tick_finds_news_however_fast_maps_come():
-    worker = MapWorker(PlannerParameters(tick_frequency=1.0), Problems(Log()))
+    worker = MapWorker(PlannerParameters(tick_frequency=1.0), ThrottledLog(Log()))
     worker.start()
     found, room = 0, np.zeros((500, 500), np.int8)
     try:
@@ -327,7 +327,7 @@ def test_rules_that_the_map_has_no_room_for_take_no_message_with_them(worker):
 
 
 def test_stopping_does_not_wait_for_a_tick_that_never_comes():
-    worker = MapWorker(PlannerParameters(tick_frequency=0.1, search_time_s=0.01), Problems(Log()))
+    worker = MapWorker(PlannerParameters(tick_frequency=0.1, search_time_s=0.01), ThrottledLog(Log()))
     worker.start()
     worker.put_map(as_bytes([[0, 0]]))
     assert wait_for(lambda: worker.maps == 1)
@@ -339,7 +339,7 @@ def test_stopping_does_not_wait_for_a_tick_that_never_comes():
 
 def test_stopping_ends_the_thread_even_if_it_has_never_begun():
     for start in (True, False):
-        worker = MapWorker(PlannerParameters(), Problems(Log()))
+        worker = MapWorker(PlannerParameters(), ThrottledLog(Log()))
         if start:
             worker.start()
         worker.stop()

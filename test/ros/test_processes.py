@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from peer import LATCHED
-from processes import wait_for, wait_until_said
+from helpers.peer import LATCHED
+from helpers.processes import wait_for, wait_until_said
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 

@@ -6,21 +6,21 @@ import sys
 from pathlib import Path
 
 from geometry_msgs.msg import PoseStamped
-from peer import LATCHED
-from processes import wait_until_said
+from helpers.peer import LATCHED
+from helpers.processes import wait_until_said
+from helpers.surroundings import TickContext, pose_stamped
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from std_msgs.msg import UInt32
-from surroundings import Surroundings, pose_stamped
 
-from tb_planner.navigator import NavigationStatus
-from tb_planner.restart import Reason
-from tb_planner.ros.parameters import as_table
+from tb_planner.config import PlannerParameters
+from tb_planner.navigation.navigator import NavigationStatus
+from tb_planner.ros.params import as_table
 from tb_planner.ros.planner_node import PlannerNode
-from tb_planner.ros.planner_parameters import PlannerParameters
 from tb_planner.ros.simulator_node import SimulatorNode
 from tb_planner.ros.simulator_parameters import SimulatorParameters
+from tb_planner.search.restart import RestartReason
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / 'README.md').read_text()
@@ -111,12 +111,12 @@ def test_every_status_is_told():
 
 def test_every_reason_of_a_restart_is_told():
     table = rows(README, '| reason of a restart | |')
-    assert sorted(name for row in table for name in names(row[0])) == sorted(reason.value for reason in Reason)
+    assert sorted(name for row in table for name in names(row[0])) == sorted(reason.value for reason in RestartReason)
 
 
 def test_every_value_of_the_diagnostics_is_told(nodes, peer):
     nodes.planner()
-    around = Surroundings(peer)
+    around = TickContext(peer)
     peer.wait_until(lambda: around.diagnostics, 'diagnostics')
     keys = {value.key for value in around.diagnostics.last.status[0].values}
     table = rows(README, '| key | |')

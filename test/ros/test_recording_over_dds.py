@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from processes import wait_for
-from scenes import World, place_of
-from surroundings import RESOLUTION_M
+from helpers.processes import wait_for
+from helpers.scenes import World, place_of
+from helpers.surroundings import RESOLUTION_M
 
 from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
@@ -153,7 +153,7 @@ def test_the_benchmark_tells_what_recording_takes(tmp_path):
     command = [
         sys.executable,
         '-m',
-        'tb_planner.benchmark',
+        'benchmarks',
         'recording',
         '--quick',
         '--out',

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 import pytest
+from helpers.scenes import place_of
+from helpers.surroundings import RESOLUTION_M, TickContext, pose_stamped
 from nav_msgs.msg import Path
-from scenes import place_of
-from surroundings import RESOLUTION_M, Surroundings, pose_stamped
 
 OccupancyGridUpdate = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed').OccupancyGridUpdate
 
@@ -25,7 +25,7 @@ POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'algorithm': 'tba_sta
 def around(nodes, peer):
     """A planner on its way across an empty map, as the crow flies; its robot stands still."""
     nodes.planner(autostart_node=True, tick_frequency=50.0, **POINT)
-    around = Surroundings(peer)
+    around = TickContext(peer)
     around.pose = pose_stamped(*centre(ROBOT))
     around.cells = np.zeros((SIDE, SIDE), np.int8)
     around.patches = peer.node.create_publisher(OccupancyGridUpdate, 'map_updates', 10)
@@ -66,12 +66,12 @@ def verdict(route, before, after):
     """The restart that the rule asks for; None if it is too close to call without knowing how it is rounded."""
     if not stands(route, after):
         return 'blocked'
-    fallen = [(x, y) for y, x in np.argwhere((before != 0) & (after == 0)).tolist()]
+    decreased = [(x, y) for y, x in np.argwhere((before != 0) & (after == 0)).tolist()]
     remaining = length(route)
-    if all(way_through(cell) >= remaining + 0.01 for cell in fallen):
+    if all(way_through(cell) >= remaining + 0.01 for cell in decreased):
         return ''
-    if any(octile(ROBOT, cell) + octile(cell, GOAL) < remaining - 0.01 for cell in fallen):
-        return 'shorter'
+    if any(octile(ROBOT, cell) + octile(cell, GOAL) < remaining - 0.01 for cell in decreased):
+        return 'shortcut_opened'
     return None
 
 
@@ -123,7 +123,7 @@ def test_search_starts_over_exactly_when_the_rule_says_so(around):
     set_out(around)
     route = wait_for_route(around)
     expected = restarts(around)
-    seen = {'': 0, 'blocked': 0, 'shorter': 0}
+    seen = {'': 0, 'blocked': 0, 'shortcut_opened': 0}
     while sum(seen.values()) < UPDATES or min(seen.values()) < 5:
         box, value = draw(random, around.cells)
         after = around.cells.copy()
@@ -183,7 +183,9 @@ def test_first_waypoint_on_a_map_that_blocks_the_way_is_in_sight_on_it(around):
     around.peer.wait_until(lambda: restarts(around)['blocked'] == expected['blocked'] + 1, 'the restart is told')
     wait_for_route(around)
     change(around, wall, 0)
-    around.peer.wait_until(lambda: restarts(around)['shorter'] == expected['shorter'] + 1, 'the restart is told')
+    around.peer.wait_until(
+        lambda: restarts(around)['shortcut_opened'] == expected['shortcut_opened'] + 1, 'the restart is told'
+    )
     around.peer.wait_until(lambda: length(cells_of(around.plans.last)) == 80, 'the straight way again')
     around.next_facts()
     assert sum(restarts(around).values()) == sum(expected.values()) + 2

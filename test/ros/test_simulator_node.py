@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import yaml
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
+from helpers.peer import BEST_EFFORT, LATCHED
+from helpers.processes import wait_until_said
 from nav_msgs.msg import OccupancyGrid, Odometry
-from peer import BEST_EFFORT, LATCHED
 from PIL import Image
-from processes import wait_until_said
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
-from tb_planner.ros.parameters import as_yaml, specs
+from tb_planner.ros.params import as_yaml, specs
 from tb_planner.ros.simulator_parameters import HEADING, SimulatorParameters
 
 RESOLUTION_M = 0.05

@@ -6,11 +6,11 @@ import pytest
 import rclpy
 from rclpy.node import Node
 
-from tb_planner.ros.parameters import declare
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.tuning.budget import Budget
-from tb_planner.tuning.candidates import Candidate
-from tb_planner.tuning.parameter_file import parameter_file, with_candidate
+from tb_planner.config import PlannerParameters
+from tb_planner.ros.params import declare
+from tb_planner.tools.tuning.budget import Budget
+from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.parameter_file import parameter_file, with_candidate
 
 TUNED = with_candidate(
     PlannerParameters(), Candidate('tb_wa_star', 1.35, 'path_cost_increased'), 48_000, Budget(12.5, 0.2)

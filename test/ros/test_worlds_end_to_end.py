@@ -4,11 +4,11 @@ import itertools
 import math
 
 import pytest
+from helpers.peer import LATCHED
+from helpers.scenes import DRIVE_LIMIT_S, World, place_of, set_parameters
 from nav_msgs.msg import OccupancyGrid
-from peer import LATCHED
-from scenes import DRIVE_LIMIT_S, World, place_of, set_parameters
 
-from tb_planner.algorithms import ALGORITHMS
+from tb_planner.search.algorithms import ALGORITHMS
 
 HALL = World("""
     ###########
@@ -105,10 +105,10 @@ def test_robot_on_its_way_round_turns_to_a_corridor_that_opens(make_scene):
     maps.publish(world.message(blocked='g'))
     scene.give_goal('b')
     scene.peer.wait_until(lambda: scene.poses and scene.place[1] < 2.6, 'it goes round', DRIVE_LIMIT_S)
-    assert scene.facts['restarts_shorter'] == '0'
+    assert scene.facts['restarts_shortcut_opened'] == '0'
     maps.publish(world.message())
     scene.wait_for_arrival('b')
-    assert scene.wait_for_fact('restarts_shorter', lambda value: value != '0') == '1'
+    assert scene.wait_for_fact('restarts_shortcut_opened', lambda value: value != '0') == '1'
     assert scene.has_been_near('g', 0.4)
     assert not scene.has_been_near('r')
 

@@ -1,14 +1,14 @@
-"""Problems that all tests of the tuner share, and trials that go as a test tells."""
+"""ThrottledLog that all tests of the tuner share, and trials that go as a test tells."""
 
 import math
 
 import pytest
-from made_up import EXPANSION_S, ground, scattered
+from helpers.made_up import EXPANSION_S, ground, scattered
 
-from tb_planner.tuning import budget, race, study
-from tb_planner.tuning.budget import Pace
-from tb_planner.tuning.ground import draw_problems
-from tb_planner.tuning.time_limit import NO_LIMIT
+from tb_planner.tools.tuning import budget, race, study
+from tb_planner.tools.tuning.budget import Pace
+from tb_planner.tools.tuning.ground import draw_problems
+from tb_planner.tools.tuning.time_limit import NO_LIMIT
 
 
 @pytest.fixture(scope='module')

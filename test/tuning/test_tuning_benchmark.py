@@ -1,11 +1,11 @@
 """The benchmark of the tuner."""
 
 import pytest
-from made_up import length, make_plan, outcome
+from helpers.made_up import length, make_plan, outcome
 
-from tb_planner.benchmark import tuner
-from tb_planner.tuning.candidates import Candidate
-from tb_planner.tuning.study import carry_out_study
+from benchmarks import tuner
+from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.study import carry_out_study
 
 
 class TestBenchmark:

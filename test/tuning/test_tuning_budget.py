@@ -1,11 +1,11 @@
 """How many expansions fit into a tick."""
 
 import pytest
-from made_up import outcome
+from helpers.made_up import outcome
 
-from tb_planner.tuning import budget
-from tb_planner.tuning.budget import Budget, Pace, check_fits, fitting_k, measured_pace
-from tb_planner.tuning.trial import Conditions
+from tb_planner.tools.tuning import budget
+from tb_planner.tools.tuning.budget import Budget, Pace, check_fits, fitting_k, measured_pace
+from tb_planner.tools.tuning.trial import Conditions
 
 
 class TestBudget:

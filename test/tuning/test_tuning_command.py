@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_up import tune
+from helpers.made_up import tune
 
-from tb_planner.__main__ import main
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.tuning.parameter_file import parameter_file, read_parameters
+from tb_planner.config import PlannerParameters
+from tb_planner.tools.cli import main
+from tb_planner.tools.tuning.parameter_file import parameter_file, read_parameters
 
 
 class TestCommand:
@@ -94,7 +94,7 @@ class TestCommand:
     def test_needs_no_ros(self, tmp_path):
         """Where its modules cannot be imported."""
         blocked = ('rclpy', 'rcl_interfaces', 'builtin_interfaces', 'geometry_msgs', 'nav_msgs', 'tf2_ros', 'launch')
-        code = f'import sys; sys.modules.update(dict.fromkeys({blocked})); import tb_planner.__main__ as command; '
+        code = f'import sys; sys.modules.update(dict.fromkeys({blocked})); import tb_planner.tools.cli as command; '
         code += f'sys.exit(command.main({[*tune(tmp_path), "--problems", "2"]}))'
         done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr

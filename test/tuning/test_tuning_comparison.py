@@ -4,14 +4,14 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from made_up import DEFAULT, Clock, tune
+from helpers.made_up import DEFAULT, Clock, tune
 
-from tb_planner.__main__ import main
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.tuning.candidates import Candidate
-from tb_planner.tuning.comparison import Rival, compare, comparison_text, remarks
-from tb_planner.tuning.parameter_file import parameter_file
-from tb_planner.tuning.time_limit import TimeLimit, TooLittleTime
+from tb_planner.config import PlannerParameters
+from tb_planner.tools.cli import main
+from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.comparison import Rival, compare, comparison_text, remarks
+from tb_planner.tools.tuning.parameter_file import parameter_file
+from tb_planner.tools.tuning.time_limit import TimeLimit, TooLittleTime
 
 
 class TestComparison:

@@ -3,12 +3,12 @@
 import itertools
 
 import pytest
-from made_up import length, make_plan, outcome, tune
+from helpers.made_up import length, make_plan, outcome, tune
 
-from tb_planner.__main__ import main
-from tb_planner.tuning.parameter_file import read_parameters
-from tb_planner.tuning.report import study_text
-from tb_planner.tuning.study import carry_out_study
+from tb_planner.tools.cli import main
+from tb_planner.tools.tuning.parameter_file import read_parameters
+from tb_planner.tools.tuning.report import study_text
+from tb_planner.tools.tuning.study import carry_out_study
 
 
 class TestInterruption:

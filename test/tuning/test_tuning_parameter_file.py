@@ -3,20 +3,20 @@
 import dataclasses
 
 import pytest
-from made_up import length, make_plan, outcome
+from helpers.made_up import length, make_plan, outcome
 
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.tuning.budget import Budget
-from tb_planner.tuning.candidates import candidates
-from tb_planner.tuning.parameter_file import (
+from tb_planner.config import PlannerParameters
+from tb_planner.tools.tuning.budget import Budget
+from tb_planner.tools.tuning.candidates import candidates
+from tb_planner.tools.tuning.parameter_file import (
     candidate_of,
     check_may_write,
     parameter_file,
     read_parameters,
     with_candidate,
 )
-from tb_planner.tuning.report import reasons
-from tb_planner.tuning.study import carry_out_study
+from tb_planner.tools.tuning.report import reasons
+from tb_planner.tools.tuning.study import carry_out_study
 
 ODD = dataclasses.replace(
     PlannerParameters(),

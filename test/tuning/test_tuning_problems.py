@@ -1,20 +1,19 @@
-"""Problems: drawn on a map, or a bag's own goals."""
+"""ThrottledLog: drawn on a map, or a bag's own goals."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_up import CELLS, Clock, ground, rooms
+from helpers.made_up import CELLS, Clock, ground, rooms
 
-from tb_planner.__main__ import main
-from tb_planner.bags import GivenGoal
-from tb_planner.geometry import Geometry
-from tb_planner.navigator import Pose2
-from tb_planner.ros.planner_parameters import PlannerParameters
-from tb_planner.tuning.bag_problems import again_and_again, bag_problems, places_of
-from tb_planner.tuning.ground import Ground, NoProblems, draw_problems
-from tb_planner.tuning.parameter_file import read_parameters
-from tb_planner.tuning.time_limit import DRAWN_BY, TimeLimit
+from tb_planner.config import PlannerParameters
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.tools.bags import GivenGoal
+from tb_planner.tools.cli import main
+from tb_planner.tools.tuning.bag_problems import again_and_again, bag_problems, places_of
+from tb_planner.tools.tuning.ground import Ground, NoProblems, draw_problems
+from tb_planner.tools.tuning.parameter_file import read_parameters
+from tb_planner.tools.tuning.time_limit import DRAWN_BY, TimeLimit
 
 
 class TestProblems:
@@ -39,8 +38,8 @@ class TestProblems:
 def goals_on_growing_maps(count):
     """Each on a map that is a row and a column larger than the one before."""
     for number in range(count):
-        geometry = Geometry(20 + number, 20 + number, 0.5)
-        yield GivenGoal(np.zeros((20 + number, 20 + number), np.int8), geometry, Pose2(1.0, 1.0), Pose2(8.0, 8.0))
+        geometry = MapGeometry(20 + number, 20 + number, 0.5)
+        yield GivenGoal(np.zeros((20 + number, 20 + number), np.int8), geometry, Pose2D(1.0, 1.0), Pose2D(8.0, 8.0))
 
 
 class TestBag:
@@ -80,13 +79,13 @@ class TestBag:
 
     def test_gives_its_own_goals(self, tmp_path, capsys):
         pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
-        import bag_files as files
+        from helpers import bag_files as files
 
-        geometry = Geometry(61, 61, 0.5)
+        geometry = MapGeometry(61, 61, 0.5)
         messages = [
             (0.0, '/map', files.occupancy_grid(0.0, rooms() * 100, geometry)),
-            (0.1, '/pose', files.pose_stamped(0.1, Pose2(3.0, 3.0))),
-            (0.2, '/goal_pose', files.pose_stamped(0.2, Pose2(27.0, 27.0))),
+            (0.1, '/pose', files.pose_stamped(0.1, Pose2D(3.0, 3.0))),
+            (0.2, '/goal_pose', files.pose_stamped(0.2, Pose2D(27.0, 27.0))),
         ]
         bag = files.write(tmp_path / 'bag', messages)
         command = ['tune', str(bag), '--problems', '4', '-o', str(tmp_path / 'tuned.yaml')]

@@ -2,7 +2,7 @@
 
 import io
 
-from tb_planner.tuning.progress import ProgressLine
+from tb_planner.tools.tuning.progress import ProgressLine
 
 
 class TestProgress:

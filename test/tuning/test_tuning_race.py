@@ -2,14 +2,14 @@
 
 import itertools
 
-from made_up import DEFAULT, length, make_plan, outcome
+from helpers.made_up import DEFAULT, length, make_plan, outcome
 
-from tb_planner.tuning import race
-from tb_planner.tuning.candidates import Candidate, candidates
-from tb_planner.tuning.report import study_text
-from tb_planner.tuning.study import carry_out_study
-from tb_planner.tuning.time_limit import TimeLimit
-from tb_planner.tuning.trial import WORLDS, Conditions
+from tb_planner.tools.tuning import race
+from tb_planner.tools.tuning.candidates import Candidate, candidates
+from tb_planner.tools.tuning.report import study_text
+from tb_planner.tools.tuning.study import carry_out_study
+from tb_planner.tools.tuning.time_limit import TimeLimit
+from tb_planner.tools.tuning.trial import WORLDS, Conditions
 
 
 class TestRace:

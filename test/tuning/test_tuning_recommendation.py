@@ -1,16 +1,16 @@
 """What the tuner recommends where the trade-offs are known."""
 
 import pytest
-from made_up import DEFAULT, EXPANSION_S, ground, length, make_plan, outcome, rooms
+from helpers.made_up import DEFAULT, EXPANSION_S, ground, length, make_plan, outcome, rooms
 
-from tb_planner.tuning import study
-from tb_planner.tuning.budget import Pace
-from tb_planner.tuning.candidates import Candidate
-from tb_planner.tuning.ground import draw_problems
-from tb_planner.tuning.report import reasons, study_text
-from tb_planner.tuning.study import carry_out_study
-from tb_planner.tuning.time_limit import TimeLimit
-from tb_planner.tuning.trial import Conditions
+from tb_planner.tools.tuning import study
+from tb_planner.tools.tuning.budget import Pace
+from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.ground import draw_problems
+from tb_planner.tools.tuning.report import reasons, study_text
+from tb_planner.tools.tuning.study import carry_out_study
+from tb_planner.tools.tuning.time_limit import TimeLimit
+from tb_planner.tools.tuning.trial import Conditions
 
 
 class TestRecommendation:

@@ -1,13 +1,13 @@
 """What the tuner says of a study."""
 
 import pytest
-from made_up import DEFAULT, length, make_plan, outcome
+from helpers.made_up import DEFAULT, length, make_plan, outcome
 
-from tb_planner.tuning import race
-from tb_planner.tuning.candidates import Candidate
-from tb_planner.tuning.figures import figures_of
-from tb_planner.tuning.report import figures_columns, reasons, study_text
-from tb_planner.tuning.study import carry_out_study
+from tb_planner.tools.tuning import race
+from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.figures import figures_of
+from tb_planner.tools.tuning.report import figures_columns, reasons, study_text
+from tb_planner.tools.tuning.study import carry_out_study
 
 
 class TestReport:

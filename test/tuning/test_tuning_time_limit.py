@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from made_up import DEFAULT, Clock, ground, length, make_plan, outcome, tune
+from helpers.made_up import DEFAULT, Clock, ground, length, make_plan, outcome, tune
 
-from tb_planner.__main__ import main
-from tb_planner.tuning import race
-from tb_planner.tuning.budget import Budget, measured_pace
-from tb_planner.tuning.ground import draw_problems
-from tb_planner.tuning.report import reasons, study_text
-from tb_planner.tuning.study import carry_out_study
-from tb_planner.tuning.time_limit import DRAWN_BY, TimeLimit, TimeOver, TooLittleTime
-from tb_planner.tuning.trial import WORLDS, Conditions, CutShort, carry_out
+from tb_planner.tools.cli import main
+from tb_planner.tools.tuning import race
+from tb_planner.tools.tuning.budget import Budget, measured_pace
+from tb_planner.tools.tuning.ground import draw_problems
+from tb_planner.tools.tuning.report import reasons, study_text
+from tb_planner.tools.tuning.study import carry_out_study
+from tb_planner.tools.tuning.time_limit import DRAWN_BY, TimeLimit, TimeOver, TooLittleTime
+from tb_planner.tools.tuning.trial import WORLDS, Conditions, CutShort, carry_out
 
 
 class TestTimeLimit:
@@ -37,12 +37,12 @@ class TestTimeLimit:
         assert told == {'too little', 'cut short', 'whole'}
 
     def test_ends_a_trial_and_leaves_the_map_as_it_was(self, problems):
-        terrain = problems[0].ground.grid.terrain.copy()
+        terrain = problems[0].ground.grid.cost_u16.copy()
         with pytest.raises(CutShort) as cut:
             carry_out(problems[0], DEFAULT, 10, Conditions('changing'), limit=TimeLimit(25, Clock()))
         assert 0 < cut.value.outcome.intervals <= 25
         assert not cut.value.outcome.arrived
-        assert np.array_equal(problems[0].ground.grid.terrain, terrain)
+        assert np.array_equal(problems[0].ground.grid.cost_u16, terrain)
 
     def test_leaves_a_tick_of_each_algorithm_to_measure(self, problems):
         whole = measured_pace(problems[:3], Conditions('static'), 1e-3)

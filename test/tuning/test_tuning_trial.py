@@ -4,17 +4,17 @@ import functools
 
 import numpy as np
 import pytest
-from made_up import CELLS, DEFAULT, ground, rooms, scattered
+from helpers.made_up import CELLS, DEFAULT, ground, rooms, scattered
 from scipy import ndimage
 
 from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
-from tb_planner.costmap import Costmap, CostRules
-from tb_planner.navigator import TRACE_STEPS
-from tb_planner.tuning import trial
-from tb_planner.tuning.candidates import Candidate
-from tb_planner.tuning.clutter import Clutter
-from tb_planner.tuning.ground import Ground, draw_problems
-from tb_planner.tuning.trial import WORLDS, Conditions, carry_out
+from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.navigation.navigator import TRACE_STEPS
+from tb_planner.tools.tuning import trial
+from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.clutter import Clutter
+from tb_planner.tools.tuning.ground import Ground, draw_problems
+from tb_planner.tools.tuning.trial import WORLDS, Conditions, carry_out
 
 
 class TestTrial:
@@ -38,14 +38,14 @@ class TestTrial:
 
     @pytest.mark.parametrize('world', WORLDS)
     def test_is_the_same_each_time_and_leaves_the_map_as_it_was(self, world, problems):
-        terrain = problems[0].ground.grid.terrain.copy()
+        terrain = problems[0].ground.grid.cost_u16.copy()
         first, second = (
             [carry_out(problem, Candidate('rtba_star'), 30, Conditions(world)) for problem in problems[:4]]
             for _ in range(2)
         )
         assert all(outcome.arrived for outcome in first)
         assert [outcome.intervals for outcome in first] == [outcome.intervals for outcome in second]
-        assert np.array_equal(problems[0].ground.grid.terrain, terrain)
+        assert np.array_equal(problems[0].ground.grid.cost_u16, terrain)
 
     def test_in_a_changing_world_restarts_and_leaves_nothing_behind(self, monkeypatch):
         """Also of what has vanished with the last move."""
@@ -70,7 +70,7 @@ class TestTrial:
 class TestClutter:
     @pytest.mark.parametrize('radius_m', [0.0, 2.0])
     def test_never_closes_a_way(self, radius_m):
-        rules = CostRules(resolution_m=1.0, robot_radius_m=radius_m, inflation_radius_m=radius_m)
+        rules = CostmapConfig(resolution_m=1.0, robot_radius_m=radius_m, inflation_radius_m=radius_m)
         costmap = Costmap((rooms() * 100).astype(np.int8), rules)
         before = np.isfinite(costmap.costs)
         cells = np.argwhere(before)

@@ -1,0 +1,265 @@
+"""Agents that search with A* until they know the whole way, and only then walk: the papers' complete searches.
+
+All run on the planner's kernel, k expansions an interval. Ties go to the larger g, as in the papers' experiments, or,
+ties='lifo', to the newest state. What the papers left open, and how it is decided here:
+
+- 2009, "late acting". The agent paces between its start and *one* neighbour, drawn once; each of these moves takes an
+  interval and counts. If the path leads through that neighbour, and the agent is there when the path is found, it goes
+  on from there; else it steps back first. The goal is not drawn: the agent would be there by chance. Whether A* has all
+  of R for expansions, or ⌊R r⌋ as TBA* has, is up to whoever gives k.
+- 2012, A*, Repeated A* and Adaptive A*: the agent waits while it searches. A new search starts from where the agent is
+  when its path has got blocked or dearer, not for a change elsewhere: restart='path_cost_increased'. 'eager' searches
+  after every change, as Repeated A* of Koenig and Likhachev ("Fast replanning for navigation in unknown terrain", 2005)
+  does; 'lazy' also if a cost fell and a shorter way could lead there, the rule of the 2014 paper.
+- A map that changes while a search is under way: none of the worlds does that, since they change with moves. If a cost
+  fell, 'lazy' starts over. A path found on a map that has changed since is looked at before the first step.
+- Adaptive A* (Koenig and Likhachev, AAMAS 2005, its lazy version): h(s) := f(s_goal) - g(s) for what a search has
+  expanded, computed when a later search meets s. That is consistent while costs rise. When any cost falls it is
+  forgotten, and a search under way that uses it starts over; the present path is kept, as by Repeated A*. (Generalized
+  Adaptive A* of 2008 repairs h instead; no experiment of the papers needs it.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.baselines.agent import Baseline, counted_by
+from tb_planner.geometry import Cell
+from tb_planner.search import kernel
+from tb_planner.search.algorithms import rtba_star, tbaa_star
+from tb_planner.search.grid import Grid, GridChange
+from tb_planner.search.planner import UNBOUNDED, Figures, Status, check_whole
+from tb_planner.search.restart import CODES, RULES, RestartReason
+
+RESTARTS = ('path_cost_increased', 'lazy', 'eager')
+
+
+class AStar(Baseline):
+    """A* before the first move, and again when `restart` says so.
+
+    restart: one of RESTARTS, or None: the map stays as it is. learn_h: Adaptive A*. paces: the 2009 paper's late
+    acting, with a neighbour drawn by seed.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        start: Cell,
+        goal: Cell,
+        k: int,
+        *,
+        restart: str | None = 'path_cost_increased',
+        learn_h: bool = False,
+        ties: str = 'larger_g',
+        paces: bool = False,
+        seed: int = 0,
+    ):
+        super().__init__(grid, start, goal, k)
+        if restart is not None and restart not in RESTARTS:
+            raise ValueError(f'restart is {restart!r}; it is None or one of {", ".join(RESTARTS)}')
+        if paces and restart is not None:
+            raise ValueError(f'the agent paces, and restart is {restart!r}; it paces before its only search has ended')
+        algorithm = tbaa_star if learn_h else rtba_star
+        self.algorithm = algorithm(restart or 'never', ties=ties)
+        self.restart = restart
+        self._waited = self._began_with = 0
+        self._pacing = _Pacing(grid, self.s_start, self.s_goal, seed) if paces else None
+        self._search = grid.take_search()
+        self._search.forget_figures()
+        self._search.forget_learned()
+        self._search.configure(1, 1, False, ties == 'larger_g', learn_h)
+        self._search.act(True, True, False, False, 0.0)
+        self._search.pause_when_found = False
+        self._search.start(self.s_start, self.s_goal)
+
+    def run(self, intervals: int) -> NDArray[np.int32]:
+        check_whole('intervals', intervals, 1)
+        if self.status == Status.AT_GOAL:
+            return np.empty(0, np.int32)
+        last = self.figures.intervals + intervals
+        trail: list[NDArray[np.int32]] = []
+        if not self._search.goal_found:
+            trail.append(self._search_until(last))
+        left = last - self.figures.intervals
+        if self._search.goal_found and left:
+            if self._pacing and self._pacing.away and not self._is_on_its_way():
+                trail.append(self._pacing.pace(1))
+                self.status = Status.MOVED
+                left -= 1
+            if left and self.status != Status.AT_GOAL:
+                self.status = self._walk(left)
+                trail.append(self._search.take_trail())
+        return np.concatenate(trail)
+
+    def search(self, expansions: int | None = None) -> bool:
+        """k expansions, or as many as given, without a move or an interval; True if the agent knows its path, or that
+        there is none."""
+        if expansions is not None:
+            check_whole('expansions', expansions, 1)
+        if not self._search.goal_found:
+            self._expand(expansions or self.k)
+        return bool(self._search.goal_found or self._search.failed)
+
+    def map_changed(self, change: GridChange) -> bool:
+        if not change:
+            return False
+        if self.restart is None:
+            raise ValueError(f'{len(change.increased) + len(change.decreased)} cells have changed; restart is None')
+        search, misled = self._search, False
+        if self.algorithm.learn_h and len(change.decreased):
+            misled = search.learned_searches > 0 and not search.goal_found
+            search.forget_learned()
+        if search.expansions > self._began_with:  # else it has seen nothing of the old map
+            search.stale = True
+        reason = RestartReason.HEURISTIC_INVALIDATED if misled else self._reason_to_restart(change)
+        if not reason or self.status == Status.AT_GOAL:
+            return False
+        search.start(search.s_current, search.s_goal, CODES[reason])
+        self._began_with = search.expansions
+        self.status = Status.WAITED
+        return True
+
+    def release(self) -> None:
+        """Leaves its search's memory to the grid, for the next on it. This agent is done."""
+        self.grid.keep_search(self._search)
+        del self._search
+
+    @property
+    def s_current(self) -> int:
+        if self._pacing and self._pacing.away:
+            return self._pacing.neighbour
+        return int(self._search.s_current)
+
+    @property
+    def path_found(self) -> bool:
+        return bool(self._search.goal_found)
+
+    @property
+    def path(self) -> list[Cell]:
+        """The path ahead, if it has been found; a pacing agent's begins at its start."""
+        if not self.path_found:
+            raise ValueError(f'no path has been found after {self.figures.expansions} expansions')
+        back, ahead = self._search.route_to_meeting()
+        return self.grid.cells(back + ahead[1:])
+
+    @property
+    def figures(self) -> Figures:
+        walked = counted_by(self._search)
+        walked = walked._replace(intervals=walked.intervals + self._waited)
+        return self._pacing.added_to(walked) if self._pacing else walked
+
+    def _reason_to_restart(self, change: GridChange) -> RestartReason | None:
+        if self._search.failed:
+            return RestartReason.NO_PATH
+        if self._search.goal_found:
+            return RULES[self.algorithm.restart](self._search, change, self.algorithm, 0.0)
+        if self.restart == 'eager' or (self.restart == 'lazy' and len(change.decreased)):
+            return RestartReason.EAGER
+        return None
+
+    def _search_until(self, last: int) -> NDArray[np.int32]:
+        """Searches until the path is found, or to the end of the last interval; in the one in which the path is found
+        the agent is still to move. Returns the states paced to."""
+        paced = [np.empty(0, np.int32)]
+        while (left := last - self.figures.intervals) > 0 and not self._search.goal_found:
+            before = self._search.expansions
+            code = self._expand(min(left * self.k, UNBOUNDED))
+            taken = max(1, -(-(self._search.expansions - before) // self.k))
+            idle = taken - 1 if self._search.goal_found or code == kernel.NO_PATH else taken
+            self.status = Status.WAITED
+            if self._pacing and self._pacing.neighbour >= 0:
+                paced.append(self._pacing.pace(idle))
+                self.status = Status.MOVED
+            else:
+                self._waited += idle
+            if code == kernel.NO_PATH:
+                self._waited += 1
+                self.status = Status.NO_PATH
+                break
+        return np.concatenate(paced)
+
+    def _expand(self, expansions: int) -> int:
+        """At most so many; if the search has ended, its path is traced and looked at."""
+        self._search.spend(expansions, UNBOUNDED, UNBOUNDED)
+        while (code := self._search.search_and_trace()) == kernel.PATH_FULL:
+            self._search.grow_path()
+        return int(code)
+
+    def _walk(self, intervals: int) -> Status:
+        """Up to so many moves along the path."""
+        while (code := self._search.run(intervals)) == kernel.PATH_FULL:
+            self._search.grow_path()
+            intervals = self._search.intervals_left
+        return Status(code)
+
+    def _is_on_its_way(self) -> bool:
+        """The path leads through where the agent has paced to: it goes on from there."""
+        assert self._pacing
+        _, ahead = self._search.route_to_meeting()
+        if ahead[1] != self._pacing.neighbour:
+            return False
+        self._search.walk(1)
+        self._pacing.away = False
+        return True
+
+
+class _Pacing:
+    """Back and forth between the start and a random neighbour, and what is counted of it."""
+
+    def __init__(self, grid: Grid, s_start: int, s_goal: int, seed: int):
+        self._grid, self._s_start = grid, s_start
+        self._moves = self._back_moves = self._straight = self._diagonal = 0
+        self.away = False
+        cells = [grid.cell(s_start)]
+        cells += [(cells[0][0] + dx, cells[0][1] + dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1)]
+        legal = [grid.state(cell) for cell in cells if grid.step_cost(cells[0], cell) < np.inf]
+        legal = [state for state in legal if state != s_goal]
+        self.neighbour = int(np.random.default_rng(seed).choice(legal)) if legal else -1
+
+    def pace(self, moves: int) -> NDArray[np.int32]:
+        """So many moves; the states moved to."""
+        ends = np.array([self._s_start, self.neighbour], np.int32)
+        states = ends[(np.arange(moves + 1) + self.away) % 2]
+        straight, diagonal = self._grid.step_sums(states)
+        self._moves += moves
+        self._back_moves += int(np.count_nonzero(states[1:] == self._s_start))
+        self._straight += straight
+        self._diagonal += diagonal
+        self.away = bool(states[-1] == self.neighbour)
+        return states[1:]
+
+    def added_to(self, figures: Figures) -> Figures:
+        return Figures(
+            figures.intervals + self._moves,
+            figures.moves + self._moves,
+            figures.back_moves + self._back_moves,
+            figures.expansions,
+            figures.searches,
+            figures.straight + self._straight,
+            figures.diagonal + self._diagonal,
+        )
+
+
+def late_a_star(grid: Grid, start: Cell, goal: Cell, k: int, *, ties: str = 'larger_g', seed: int = 0) -> AStar:
+    """The 2009 paper's "late acting": the agent paces until A* has ended. For maps that stay as they are."""
+    return AStar(grid, start, goal, k, restart=None, ties=ties, paces=True, seed=seed)
+
+
+def a_star(grid: Grid, start: Cell, goal: Cell, k: int, *, ties: str = 'larger_g') -> AStar:
+    """The 2012 paper's A*: the agent waits until it has ended. For maps that stay as they are."""
+    return AStar(grid, start, goal, k, restart=None, ties=ties)
+
+
+def repeated_a_star(
+    grid: Grid, start: Cell, goal: Cell, k: int, *, restart: str = 'path_cost_increased', ties: str = 'larger_g'
+) -> AStar:
+    """The 2012 paper's Repeated A*."""
+    return AStar(grid, start, goal, k, restart=restart, ties=ties)
+
+
+def adaptive_a_star(
+    grid: Grid, start: Cell, goal: Cell, k: int, *, restart: str = 'path_cost_increased', ties: str = 'larger_g'
+) -> AStar:
+    """The 2012 paper's Adaptive A*."""
+    return AStar(grid, start, goal, k, restart=restart, learn_h=True, ties=ties)

@@ -1,0 +1,93 @@
+"""Baseline: what the agents of all baselines have in common.
+
+They run in `move_to_goal` as a TimeBoundedPlanner does, on the same grid, costs, corner rule and worlds. An interval is
+the planner's, too: first k expansions, then a move if there is one to make. So an agent whose search takes n intervals
+moves for the first time in the n-th. In the 2012 paper's count it moves in the next one: moves and searches overlap
+there, the first interval only searches, and every algorithm needs one interval more than here.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tb_planner.geometry import Cell
+from tb_planner.search.grid import GoalBlocked, Grid, GridChange, StartBlocked
+from tb_planner.search.planner import Figures, Status, check_whole
+
+MOST_MOVES = 4096  # that run() makes in one call
+
+
+class Baseline(abc.ABC):
+    """An agent on its way to a goal. The grid is its own: observe() writes into it.
+
+    k: what it may do in an interval: expansions, if the algorithm does not say otherwise.
+    """
+
+    status: Status
+
+    def __init__(self, grid: Grid, start: Cell, goal: Cell, k: int):
+        check_whole('k', k, 1)
+        self.grid = grid
+        self.k = int(k)
+        self.s_start, self.s_goal = grid.state(start, 'start'), grid.state(goal, 'goal')
+        if grid.is_blocked(start):
+            raise StartBlocked(f'start {grid.cell(self.s_start)} is blocked')
+        if grid.is_blocked(goal):
+            raise GoalBlocked(f'goal {grid.cell(self.s_goal)} is blocked')
+        self.status = Status.AT_GOAL if self.s_start == self.s_goal else Status.WAITED
+
+    @abc.abstractmethod
+    def run(self, intervals: int) -> NDArray[np.int32]:
+        """Up to so many intervals with no news of the map; fewer at the goal, with no path, and after 4096 moves.
+        Returns the states the agent moved to, and sets status."""
+
+    @abc.abstractmethod
+    def map_changed(self, change: GridChange) -> bool:
+        """The grid has been updated; True if a search begins for it. An agent that had no path may have one now."""
+
+    @property
+    @abc.abstractmethod
+    def s_current(self) -> int:
+        """The agent's state."""
+
+    @property
+    @abc.abstractmethod
+    def figures(self) -> Figures:
+        """Counted since the agent was made; the search that runs is in it."""
+
+    def step(self) -> Status:
+        """One interval."""
+        self.run(1)
+        return self.status
+
+    def observe(self, values: ArrayLike, at: Cell | None = None) -> bool:
+        """The new map, or a patch of it whose first cell is `at`; True if a search begins for it."""
+        return self.map_changed(self.grid.update(values, at))
+
+    @property
+    def current_cell(self) -> Cell:
+        return self.grid.cell(self.s_current)
+
+    @property
+    def goal(self) -> Cell:
+        return self.grid.cell(self.s_goal)
+
+    @property
+    def target(self) -> Cell:
+        """The goal; nothing stands in for a blocked one."""
+        return self.goal
+
+    @property
+    def cost(self) -> float:
+        """What the agent's moves have cost, from exact sums of straight and diagonal steps."""
+        return self.grid.cost_of(self.figures.straight, self.figures.diagonal)
+
+
+def counted_by(search: Any) -> Figures:
+    """What a compiled search has counted. Back-moves are the time-bounded algorithms' own; there are none."""
+    s = search
+    return Figures(s.intervals, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)

@@ -1,0 +1,108 @@
+# The C types of d_star_lite.py, and its constants as the compiler sees them.
+cimport cython
+
+cdef extern from *:
+    int lowest "__builtin_ctz"(unsigned int bits) noexcept nogil
+
+cdef long long FAR
+cdef long long RISES
+
+cdef enum:
+    STRAIGHT = 985
+    DIAGONAL = 1393
+    NONE = -1
+    TRAIL = 4096
+    MOVED = 0
+    WAITED = 1
+    AT_GOAL = 2
+    NO_PATH = 3
+
+@cython.final
+cdef class Search:
+    # the grid
+    cdef int width
+    cdef int height
+    cdef bint weighted
+    cdef unsigned char[::1] moves
+    cdef unsigned short[::1] terrain
+    cdef int[::1] offset  # by direction
+    cdef long long straight
+    cdef long long diagonal
+    # the search
+    cdef bint larger_g
+    cdef long long[::1] g
+    cdef long long[::1] rhs
+    cdef readonly long long k_m
+    cdef readonly int s_start
+    cdef int start_x
+    cdef int start_y
+    cdef int s_last
+    cdef readonly int s_goal
+    cdef readonly bint found
+    # U
+    cdef int size
+    cdef int[::1] heap  # the state at a place
+    cdef long long[::1] key1
+    cdef long long[::1] key2
+    cdef int[::1] place  # of a state, 0 if it is not in U
+    # changes of the map
+    cdef unsigned int news
+    cdef unsigned int[::1] seen
+    # the agent
+    cdef int[::1] trail
+    cdef readonly int trail_length
+    cdef long long intervals_left
+    # figures
+    cdef readonly long long expansions
+    cdef readonly long long requeued
+    cdef readonly long long recomputed
+    cdef readonly long long searches
+    cdef readonly long long intervals
+    cdef readonly long long moved
+    cdef readonly long long straight_sum
+    cdef readonly long long diagonal_sum
+
+    cdef void set_start(self, int s) noexcept nogil
+    @cython.locals(dx='int', dy='int')
+    cdef long long h(self, int s) noexcept nogil
+    cdef long long least(self, int s) noexcept nogil
+    cdef long long first_key(self, int s) noexcept nogil
+    cdef long long second_key(self, int s) noexcept nogil
+    cdef bint goes_before(self, int i, long long key1, long long key2) noexcept nogil
+    cdef void put(self, int s, int i, long long key1, long long key2) noexcept nogil
+    cdef void shift(self, int i, int j) noexcept nogil
+    cdef void sift_up(self, int s, int i, long long key1, long long key2) noexcept nogil
+    @cython.locals(child='int')
+    cdef void sift_down(self, int s, int i, long long key1, long long key2) noexcept nogil
+    cdef void sift(self, int s, int i, long long key1, long long key2) noexcept nogil
+    @cython.locals(i='int', last='int')
+    cdef void remove(self, int s) noexcept nogil
+    cdef long long cost(self, int s, int t, int d) noexcept nogil
+    cdef void update_vertex(self, int s) noexcept nogil
+    @cython.locals(least='long long', moves='int', d='int', t='int', cost='long long')
+    cdef long long best_neighbour_cost(self, int s) noexcept nogil
+    @cython.locals(least='long long')
+    cdef bint is_done(self) noexcept nogil
+    @cython.locals(moves='int', d='int', s='int', cost='long long')
+    cdef void lower(self, int u) noexcept nogil
+    @cython.locals(old='long long', moves='int', d='int', s='int')
+    cdef void raise_(self, int u) noexcept nogil
+    @cython.locals(u='int', key1='long long')
+    cdef void compute_shortest_path(self, long long k) noexcept nogil
+    @cython.locals(rhs='long long')
+    cdef void recompute(self, int s) noexcept nogil
+    @cython.locals(x='int', y='int', u='int', v='int')
+    cdef void recompute_around(self, int s) noexcept nogil
+    @cython.locals(i='Py_ssize_t')
+    cdef void recompute_all(self, int[::1] cells) noexcept nogil
+    @cython.locals(changed='int[::1]')
+    cpdef bint cells_changed(self, cells) except -1
+    @cython.locals(best='int', least='long long', moves='int', d='int', cost='long long')
+    cdef int next_direction(self, int s) noexcept nogil
+    @cython.locals(s='int', d='int', t='int', sum_of_costs='long long')
+    cdef int move(self) noexcept nogil
+    @cython.locals(status='int')
+    cdef int run_intervals(self, long long k) noexcept nogil
+    @cython.locals(status='int')
+    cpdef int run(self, long long intervals, long long k) except -1
+    cpdef bint search(self, long long k) except -1

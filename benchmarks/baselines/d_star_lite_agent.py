@@ -1,0 +1,84 @@
+"""An agent that finds its way with D* Lite; d_star_lite.py has the algorithm, and what was left open of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.baselines import d_star_lite
+from benchmarks.baselines.agent import Baseline, counted_by
+from tb_planner.geometry import Cell
+from tb_planner.search.grid import Grid, GridChange
+from tb_planner.search.planner import Figures, Status, check_whole
+
+TIES = ('larger_g', 'smaller_g')
+
+
+class DStarLite(Baseline):
+    """Waits until the search has ended, then walks; after a change that matters to it the search goes on, and it waits
+    again.
+
+    ties: 'larger_g', as in the 2012 paper's experiments, or 'smaller_g', as in D* Lite's own paper.
+    """
+
+    def __init__(self, grid: Grid, start: Cell, goal: Cell, k: int, *, ties: str = 'larger_g'):
+        super().__init__(grid, start, goal, k)
+        if ties not in TIES:
+            raise ValueError(f'ties is {ties!r}; it is one of {", ".join(TIES)}')
+        self._search = d_star_lite.Search(
+            grid.legal_moves.reshape(-1),
+            grid.cost_u16.reshape(-1),
+            grid.width,
+            grid.neighbours,
+            grid.weighted,
+            self.s_start,
+            self.s_goal,
+            ties == 'larger_g',
+        )
+
+    def run(self, intervals: int) -> NDArray[np.int32]:
+        check_whole('intervals', intervals, 1)
+        self.status = Status(self._search.run(intervals, self.k))
+        return self._search.take_trail()
+
+    def map_changed(self, change: GridChange) -> bool:
+        if not change:
+            return False
+        searches: bool = self._search.cells_changed(np.concatenate((change.increased, change.decreased)))
+        if self.status == Status.NO_PATH:
+            self.status = Status.WAITED
+        return searches
+
+    @property
+    def s_current(self) -> int:
+        return int(self._search.s_start)
+
+    @property
+    def figures(self) -> Figures:
+        return counted_by(self._search)
+
+    def search(self, expansions: int | None = None) -> bool:
+        """k expansions, or as many as given, without a move; True if the search has ended: on the present map the agent
+        knows its shortest path, or that there is none."""
+        if expansions is not None:
+            check_whole('expansions', expansions, 1)
+        return bool(self._search.search(expansions or self.k))
+
+    @property
+    def path(self) -> list[Cell]:
+        """When the search has ended: a shortest path from where the agent is; empty if there is none."""
+        return self.grid.cells(self._path_states())
+
+    @property
+    def path_cost(self) -> float:
+        """Of the path; inf if there is none."""
+        states = self._path_states()
+        return self.grid.cost_of(*self.grid.step_sums(states)) if len(states) else math.inf
+
+    def _path_states(self) -> NDArray[np.int32]:
+        if not self._search.found:
+            raise ValueError(f'the search has not ended after {self.figures.expansions} expansions; search() goes on')
+        states: NDArray[np.int32] = self._search.path_states()
+        return states

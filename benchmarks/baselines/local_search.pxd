@@ -1,0 +1,189 @@
+# The C types of local_search.py, and its constants as the compiler sees them.
+cimport cython
+
+cdef extern from *:
+    int lowest "__builtin_ctzll"(unsigned long long bits) noexcept nogil
+
+cdef long long FAR
+cdef unsigned int LAST
+
+cdef enum:
+    STRAIGHT = 985
+    DIAGONAL = 1393
+    ROOT = 8
+    NONE = -1
+    RING = 4096
+    TRAIL = 4096
+    NEIGHBOURS = 0
+    BREADTH_FIRST = 1
+    BEST_FIRST = 2
+    CURRENT = 0
+    DIJKSTRA = 1
+    ADAPTIVE = 2
+    PRIORITISED = 3
+    MOVED = 0
+    WAITED = 1
+    AT_GOAL = 2
+    NO_PATH = 3
+
+@cython.locals(one='unsigned long long')
+cdef unsigned long long bit(int i) noexcept nogil
+
+@cython.final
+cdef class Heap:
+    cdef int size
+    cdef int[::1] at  # by place
+    cdef int[::1] place  # by state
+    cdef long long[::1] key
+    cdef long long[::1] rank
+    cdef long long[::1] order
+    cdef long long inserted
+
+    cdef void clear(self) noexcept nogil
+    cdef int first(self) noexcept nogil
+    @cython.locals(place='int')
+    cdef bint has(self, int s) noexcept nogil
+    cdef void insert(self, int s, long long key, long long rank, long long order) noexcept nogil
+    @cython.locals(last='int', place='int')
+    cdef void remove(self, int s) noexcept nogil
+    cdef bint goes_before(self, int s, int t) noexcept nogil
+    cdef void put(self, int s, int place) noexcept nogil
+    cdef void sift_up(self, int s, int place) noexcept nogil
+    @cython.locals(child='int')
+    cdef void sift_down(self, int s, int place) noexcept nogil
+
+@cython.final
+cdef class Ring:
+    cdef int[::1] head  # by f modulo RING
+    cdef unsigned long long[::1] filled
+    cdef unsigned long long top
+    cdef int[::1] next
+    cdef int[::1] prev
+    cdef long long[::1] g
+    cdef bint ranked
+    cdef int size
+
+    cdef void clear(self) noexcept nogil
+    @cython.locals(b='int', after='int', before='int')
+    cdef void insert(self, int s, long long f) noexcept nogil
+    @cython.locals(b='int', after='int', before='int')
+    cdef void remove(self, int s, long long f) noexcept nogil
+    @cython.locals(b='int', word='int', words='unsigned long long')
+    cdef long long lowest_f(self, long long f) noexcept nogil
+
+@cython.final
+cdef class LocalSearch:
+    # the grid
+    cdef int width
+    cdef int states
+    cdef bint weighted
+    cdef unsigned char[::1] moves
+    cdef unsigned char[::1] successors
+    cdef unsigned short[::1] terrain
+    cdef int[::1] offset  # by direction
+    cdef long long[::1] length
+    cdef long long straight
+    cdef long long diagonal
+    # the algorithm
+    cdef int look_ahead
+    cdef int learning
+    cdef bint avoid_depressions
+    cdef bint larger_g
+    cdef long long k
+    cdef long long depth
+    cdef long long movements
+    cdef int queue_size
+    # h
+    cdef long long[::1] h
+    cdef unsigned int[::1] lesson_of
+    cdef public unsigned int lesson
+    # the local search space
+    cdef unsigned int[::1] number
+    cdef public unsigned int search  # the number of its states in Open; of closed ones it is one more
+    cdef long long[::1] g
+    cdef unsigned char[::1] parent  # the direction from it
+    cdef int[::1] reached
+    cdef readonly int reached_count
+    cdef long long[::1] v
+    cdef Ring ring
+    cdef Heap heap
+    cdef long long f_min
+    cdef long long goal_f
+    cdef Heap evict  # the states of queue, lowest priority first
+    cdef Heap queue
+    # the agent
+    cdef readonly int s_current
+    cdef int s_goal
+    cdef int goal_x
+    cdef int goal_y
+    cdef readonly int s_next  # of the last search: where its path leads
+    cdef int[::1] path  # s_next first
+    cdef int path_left
+    cdef long long steps_left
+    cdef long long best_v  # set by best_neighbour()
+    cdef readonly long long intervals_left
+    cdef int[::1] trail
+    cdef readonly int trail_length
+    # figures
+    cdef readonly long long intervals
+    cdef readonly long long moved
+    cdef readonly long long expansions
+    cdef readonly long long searches
+    cdef readonly long long straight_sum
+    cdef readonly long long diagonal_sum
+
+    @cython.locals(y='int', dx='int', dy='int')
+    cdef long long user_given_h(self, int s) noexcept nogil
+    cdef void know_h(self, int s) noexcept nogil
+    cdef long long cost(self, int s, int t, int d) noexcept nogil
+    cdef bint is_closed(self, int s) noexcept nogil
+    cdef void open_insert(self, int s) noexcept nogil
+    cdef void open_remove(self, int s) noexcept nogil
+    cdef int open_min(self) noexcept nogil
+    @cython.locals(s='int')
+    cdef void begin_search(self) noexcept nogil
+    cdef void reach(self, int s, int direction, long long g) noexcept nogil
+    cdef void relax(self, int t, int direction, long long g) noexcept nogil
+    @cython.locals(moves='unsigned int', d='int', t='int', g='long long')
+    cdef void expand(self, int s) noexcept nogil
+    @cython.locals(s='int', left='long long')
+    cdef int best_first_search(self) noexcept nogil
+    @cython.locals(layer_end='int', depth='long long', i='int', s='int', moves='unsigned int', d='int', t='int', left='long long')
+    cdef void breadth_first_search(self) noexcept nogil
+    @cython.locals(least='long long', s='int', best='int', delta='long long')
+    cdef int extract_best_state(self, int s) noexcept nogil
+    @cython.locals(i='int', s='int')
+    cdef void learn_adaptive(self, long long f) noexcept nogil
+    @cython.locals(i='int', s='int')
+    cdef void back_up(self, int until) noexcept nogil
+    @cython.locals(moves='unsigned int', d='int', p='int', v='long long')
+    cdef void settle(self, int s) noexcept nogil
+    @cython.locals(i='int', s='int')
+    cdef void learn_backed_up(self) noexcept nogil
+    @cython.locals(moves='unsigned int', d='int', t='int', v='long long', best='int')
+    cdef int best_neighbour(self, int s, long long[::1] values) noexcept nogil
+    @cython.locals(moves='unsigned int', d='int', t='int')
+    cdef void know_neighbours(self, int s) noexcept nogil
+    @cython.locals(moves='unsigned int', d='int', delta='long long')
+    cdef void state_update(self, int s) noexcept nogil
+    @cython.locals(r='int')
+    cdef void add_to_queue(self, int s, long long priority) noexcept nogil
+    cdef void queue_insert(self, int s, long long priority) noexcept nogil
+    cdef void queue_remove(self, int s) noexcept nogil
+    @cython.locals(s='int')
+    cdef int plan_breadth_first(self) noexcept nogil
+    @cython.locals(s='int', f='long long')
+    cdef int plan_best_first(self) noexcept nogil
+    @cython.locals(left='long long', s='int')
+    cdef int plan_prioritised(self) noexcept nogil
+    cdef bint plan(self) noexcept nogil
+    cdef void trace(self, int s) noexcept nogil
+    @cython.locals(d='int')
+    cdef int direction(self, int s, int t) noexcept nogil
+    @cython.locals(s='int', t='int', d='int', sum_of_costs='long long')
+    cdef int move_agent(self) noexcept nogil
+    cdef int run_intervals(self) noexcept nogil
+    @cython.locals(s='int', t='int', i='int', d='int')
+    cpdef bint path_stands(self)
+    @cython.locals(s='int')
+    cpdef h_values(self)

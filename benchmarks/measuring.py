@@ -1,0 +1,70 @@
+"""`python -m MODULE SCENE.json FIGURES.json`: a process that measures nodes, with a node of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from tb_planner.ros import signals
+
+WAKE_S = 0.1
+"""How often it looks whether it is told to end."""
+
+
+class CutShort(RuntimeError):
+    """Something that was waited for has not happened in time, or the process was told to end."""
+
+
+class Watch:
+    """Serves the node while something is waited for."""
+
+    def __init__(self, node: Node, shutdown_requested: threading.Event) -> None:
+        self.node = node
+        self._told_to_end = shutdown_requested
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(node)
+
+    def wait_until(self, condition: Callable[[], object], limit_s: float, what: str) -> None:
+        """what: is said if it has not come true within the limit."""
+        if not self._comes_true(condition, limit_s):
+            raise CutShort(f'{what} within {limit_s:g} s')
+
+    def wait(self, time_s: float) -> None:
+        self._comes_true(lambda: False, time_s)
+
+    def _comes_true(self, condition: Callable[[], object], limit_s: float) -> bool:
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            if self._told_to_end.is_set():
+                raise CutShort('told to end')
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                return False
+            self._executor.spin_once(timeout_sec=min(left_s, WAKE_S))
+        return True
+
+
+def main(name: str, measure: Callable[[Watch, dict[str, Any]], dict[str, Any]]) -> int:
+    """Measures, with a node of this name, what the scene says; 0 if the figures are written, 1 if it was cut short."""
+    scene_path, figures_path = map(Path, sys.argv[1:3])
+    shutdown_requested = signals.init([])
+    node = rclpy.create_node(name)
+    try:
+        figures = measure(Watch(node, shutdown_requested), json.loads(scene_path.read_text()))
+    except CutShort as reason:
+        print(reason, file=sys.stderr)
+        return 1
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+    figures_path.write_text(json.dumps(figures))
+    return 0

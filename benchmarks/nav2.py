@@ -1,0 +1,170 @@
+"""Nav2's planner actions over DDS: how soon a goal is acknowledged while maps change and ticks search."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.experiment import Experiment, Plan, Row, grouped, table
+from benchmarks.node import BEYOND_S, percentiles, robot_figures, wait_for
+from tb_planner.ros.processes import Domain, Processes, ros_arguments
+
+SECONDS, QUICK_SECONDS = 60.0, 4.0
+AFTER_S = 6.0
+"""Maps change so much longer than requests are made: the client starts when the planner is there."""
+LIMIT_MS = 20.0
+"""The default of Nav2's trees; a goal acknowledged later has failed."""
+TICK_FREQUENCY = 20.0
+
+
+class Scenario(NamedTuple):
+    """What a tick may search, and what is asked for."""
+
+    name: str
+    algorithm: str
+    search_time_s: float
+    asks: tuple[str, ...]
+    """For what; each by a client of its own, of which the first is measured."""
+
+
+ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'
+"""What can be asked for: one path, again and again; from corner to corner, each time another one; or long paths that
+are canceled while they are searched for."""
+SCENARIOS = (
+    Scenario('one-path', 'tb_wa_star', 0.01, (ONE_PATH,)),
+    Scenario('new-paths', 'tb_wa_star', 0.01, (ONE_PATH, NEW_PATHS)),
+    Scenario('search', 'tba_star', 0.01, (CANCELED,)),
+    Scenario('long-search', 'tba_star', 0.045, (CANCELED,)),
+)
+EXPLANATION = f"""\
+A costmap of 2000² cells, 10 updates a second, 1 % of its cells change; {TICK_FREQUENCY:g} ticks a second. A robot
+is on its way to a goal of its own. one-path: the same path across the map is asked for again and again; new-paths: the
+same, while a second client gets other paths as long as that; search: paths that take TBA* seconds to find, canceled
+while they are searched for; long-search: the same, and a tick searches 45 of its 50 ms. Acknowledgement: from sending
+a goal to hearing that it is accepted, in the client."""
+
+
+def plan(options: argparse.Namespace) -> Plan:
+    for needed in ('rclpy', 'nav2_msgs', 'map_msgs'):
+        if not find_spec(needed):
+            raise SystemExit(f'{needed} cannot be imported: source a ROS 2 that has it')
+    chosen = [scenario for scenario in SCENARIOS if not options.only or scenario.name in options.only]
+    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
+    repeats = options.repeats or 1
+    total = round(seconds * repeats * len(chosen))
+    return Plan(total, runs(chosen, options, seconds, repeats), 's', lambda row: round(seconds))
+
+
+def runs(chosen: Sequence[Scenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
+    size = max(round(2000 * (options.scale or (0.2 if options.quick else 1.0))), 200)
+    for repeat in range(repeats):
+        for scenario in chosen:
+            client, playground = measured(scenario, size, seconds, options.seed + repeat)
+            yield {
+                'scenario': scenario.name,
+                'size': size,
+                'tick_frequency': TICK_FREQUENCY,
+                'search_time_s': scenario.search_time_s,
+                'repeat': repeat,
+                'measured_s': seconds,
+                **client_figures(client),
+                **planner_figures(playground['robots'][0]),
+                **{name: playground[name] for name in ('playground_percent', 'others_percent', 'stolen_percent')},
+            }
+
+
+def measured(scenario: Scenario, size: int, seconds: float, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What client and playground have seen of a planner; each is a process."""
+    with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
+        folder = Path(name)
+        with Processes(folder, domain.environment(folder)) as processes:
+            parameters: dict[str, bool | float | str] = {
+                'autostart_node': True,
+                'nav2': True,
+                'tick_frequency': TICK_FREQUENCY,
+                'search_time_s': scenario.search_time_s,
+                'algorithm': scenario.algorithm,
+                'max_planning_time_s': 60.0,
+                'bond_heartbeat_period': 0.0,
+            }
+            planner = processes.start_module('tb_planner.ros.planner_node', ros_arguments(parameters))
+            asked = {'size': size, 'seconds': seconds, 'seed': seed}
+            changing = {
+                **{'size': size, 'patches': True, 'thing': 6, 'seconds': seconds + AFTER_S, 'seed': seed},
+                **{'namespaces': [''], 'pids': [planner.pid]},
+            }
+            clients = [('nav2_client', {**asked, 'what': what}) for what in scenario.asks]
+            started = []
+            for number, (module, scene) in enumerate([('playground', changing), *clients]):
+                told, figures = folder / f'{number}.json', folder / f'{number}_figures.json'
+                told.write_text(json.dumps(scene))
+                arguments = [str(told), str(figures)]
+                started.append((processes.start_module(f'benchmarks.{module}', arguments), figures))
+            for process, _ in reversed(started):
+                wait_for(process, processes, seconds + BEYOND_S)
+            playground, client = (json.loads(figures.read_text()) for _, figures in started[:2])
+            return client, playground
+
+
+def client_figures(client: dict[str, Any]) -> Row:
+    acknowledged_ms = client['acknowledged_ms']
+    return {
+        'requests': len(acknowledged_ms),
+        **{f'acknowledged_{name}_ms': value for name, value in percentiles(acknowledged_ms).items()},
+        'too_late': sum(time_ms > LIMIT_MS for time_ms in acknowledged_ms),
+        **{f'answered_{name}_ms': value for name, value in percentiles(client['answered_ms']).items()},
+        'outcomes': ', '.join(f'{count} {outcome}' for outcome, count in sorted(client['outcomes'].items())),
+    }
+
+
+def planner_figures(robot: dict[str, Any]) -> Row:
+    last = robot['told'][-1]
+    told = ('acknowledgement_p99_ms', 'acknowledgement_max_ms', 'action_thread_jitter_p99_ms', 'paths_unchanged')
+    figures = robot_figures(robot, 1 / TICK_FREQUENCY)
+    kept = ('ticks', 'missed_ticks', 'overruns', 'tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'planner_percent')
+    return {**{name: figures[name] for name in kept}, **{name: float(last[name]) for name in told}}
+
+
+FIGURES = {
+    'requests': 'goals sent',
+    'acknowledged_p50_ms': 'acknowledged, p50 ms',
+    'acknowledged_p99_ms': '              p99',
+    'acknowledged_max_ms': '              max',
+    'too_late': f'              later than {LIMIT_MS:g} ms',
+    'answered_p50_ms': 'goal to result, p50 ms',
+    'answered_p99_ms': '                p99',
+    'outcomes': 'results',
+    'paths_unchanged': 'paths that were the same message again',
+    'acknowledgement_p99_ms': 'goal taken to answer, as diagnostics tell, p99 ms',
+    'action_thread_jitter_p99_ms': 'jitter of the thread of the actions, p99 ms',
+    'tick_p50_ms': 'tick, p50 ms',
+    'tick_p99_ms': '      p99',
+    'missed_ticks': 'missed ticks',
+    'planner_percent': 'planner, % of a core',
+    'others_percent': 'client and all else on the machine, % of a core',
+}
+
+
+def summary(rows: list[Row]) -> str:
+    """Of several repeats the one with the worst p99."""
+    worst = {
+        name: max(group, key=lambda row: row['acknowledged_p99_ms'])
+        for name, group in grouped(rows, lambda row: row['scenario']).items()
+    }
+    lines = [(text, *(row[name] for row in worst.values())) for name, text in FIGURES.items()]
+    return '\n'.join(['', EXPLANATION, '', table(('', *worst), lines)])
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    names = [scenario.name for scenario in SCENARIOS]
+    parser.add_argument('--seconds', type=float, help=f'measured in each run ({SECONDS:g})')
+    parser.add_argument('--only', nargs='+', choices=names, metavar='NAME', help=f'some of {", ".join(names)}')
+
+
+NAV2 = Experiment('nav2', "how soon Nav2's goals are acknowledged", add_arguments, plan, summary)

@@ -1,0 +1,123 @@
+"""`python -m benchmarks.nav2_client SCENE.json FIGURES.json`: asks for paths, with a stop-watch.
+
+It has a process of its own, so that what it measures is the planner and not the maps that somebody publishes.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Time
+from rclpy.action import ActionClient
+
+from benchmarks import measuring
+from benchmarks.changing_rooms import corners
+from benchmarks.nav2 import CANCELED, ONE_PATH
+from benchmarks.playground import RESOLUTION_M
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.ros.conversions import pose_message
+
+START_LIMIT_S, ANSWER_LIMIT_S = 60.0, 10.0
+LEGS = 12
+"""Of a path that takes seconds to find: it is canceled before."""
+CANCEL_S = (0.02, 0.15)
+PAUSE_S = (0.0, 0.05)
+"""Between two requests, so that goals meet ticks at any moment."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What is asked for, for how long."""
+
+    size: int
+    seconds: float
+    seed: int
+    what: str
+    """ONE_PATH, NEW_PATHS or CANCELED."""
+
+
+class Client:
+    def __init__(self, watch: measuring.Watch, asking: Asking) -> None:
+        from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
+
+        self._asking = asking
+        self._watch = watch
+        self._random = random.Random(asking.seed)
+        geometry = MapGeometry(asking.size, asking.size, RESOLUTION_M)
+        self._places = [pose_message(Pose2D(*geometry.centre_of(cell)), 'map', Time()) for cell in corners(asking.size)]
+        self._to_pose, self._through_poses = ComputePathToPose, ComputePathThroughPoses
+        if asking.what == ONE_PATH:
+            self._client = ActionClient(watch.node, ComputePathToPose, 'compute_path_to_pose')
+        else:
+            self._client = ActionClient(watch.node, ComputePathThroughPoses, 'compute_path_through_poses')
+        self.acknowledged_ms: list[float] = []
+        self.answered_ms: list[float] = []
+        self.outcomes: Counter[str] = Counter()
+
+    def ask_for_long(self) -> None:
+        """For the time asked for, from the first goal that is accepted on."""
+        self._watch.wait_until(self._client.server_is_ready, START_LIMIT_S, 'no planner was there')
+        deadline = time.monotonic() + START_LIMIT_S
+        while not self._ask() and time.monotonic() < deadline:
+            self._watch.wait(0.5)
+        self.acknowledged_ms.clear()
+        self.answered_ms.clear()
+        self.outcomes.clear()
+        deadline = time.monotonic() + self._asking.seconds
+        while time.monotonic() < deadline:
+            self._ask()
+            self._watch.wait(self._random.uniform(*PAUSE_S))
+
+    def _ask(self) -> bool:
+        """Whether the goal was accepted."""
+        sent_s = time.perf_counter()
+        answer = self._client.send_goal_async(self._goal())
+        answer.add_done_callback(lambda _: self.acknowledged_ms.append((time.perf_counter() - sent_s) * 1e3))
+        self._watch.wait_until(answer.done, ANSWER_LIMIT_S, 'no answer to a goal')
+        handle = answer.result()
+        if not handle.accepted:
+            self.outcomes['rejected'] += 1
+            return False
+        result = handle.get_result_async()
+        if self._asking.what == CANCELED:
+            self._watch.wait(self._random.uniform(*CANCEL_S))
+            handle.cancel_goal_async()
+        self._watch.wait_until(result.done, ANSWER_LIMIT_S, 'no result')
+        self.answered_ms.append((time.perf_counter() - sent_s) * 1e3)
+        self.outcomes[_outcome(result.result())] += 1
+        return True
+
+    def _goal(self) -> Any:
+        if self._asking.what == ONE_PATH:
+            return self._to_pose.Goal(goal=self._places[1])
+        first = self._random.randrange(4)  # else a search would go on from request to request
+        legs = LEGS if self._asking.what == CANCELED else 1
+        goals = [self._places[(first + i) % 4] for i in range(legs)]
+        return self._through_poses.Goal(goals=goals, start=self._places[first - 1], use_start=True)
+
+
+def _outcome(answer: Any) -> str:
+    if answer.status == GoalStatus.STATUS_SUCCEEDED:
+        return 'found'
+    return 'canceled' if answer.status == GoalStatus.STATUS_CANCELED else f'error {answer.result.error_code}'
+
+
+def ask(watch: measuring.Watch, asking: Asking) -> dict[str, Any]:
+    """Asks for paths, and tells how long answers took."""
+    client = Client(watch, asking)
+    client.ask_for_long()
+    return {
+        'acknowledged_ms': client.acknowledged_ms,
+        'answered_ms': client.answered_ms,
+        'outcomes': client.outcomes,
+    }
+
+
+if __name__ == '__main__':
+    sys.exit(measuring.main('nav2_client', lambda watch, scene: ask(watch, Asking(**scene))))

@@ -1,0 +1,229 @@
+"""Planner nodes over DDS while maps change: missed ticks, jitter, time from map to waypoint, processor time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.experiment import Experiment, Plan, Row, grouped, table
+from tb_planner.ros.processes import Domain, Process, Processes, ros_arguments
+
+SECONDS, QUICK_SECONDS = 60.0, 2.0
+BEYOND_S = 150.0
+"""What a run may take longer than it measures, until something must be wrong."""
+LAST_LINES = 15
+
+
+class Scenario(NamedTuple):
+    """Who plans on what."""
+
+    name: str
+    size: int
+    tick_frequency: float
+    robots: int = 1
+    patches: bool = False
+
+
+SCENARIOS = (
+    Scenario('1000', 1000, 20.0),
+    Scenario('1000-patches', 1000, 20.0, patches=True),
+    Scenario('4000', 4000, 10.0),
+    Scenario('fleet', 1000, 10.0, robots=5),
+)
+EXPLANATION = """\
+1000: whole maps of 1000² cells every second; 1000-patches: ten map updates a second, a sixteenth of the map each;
+4000: whole maps of 4000² cells every second; fleet: five planners, whole maps of 1000² cells every second for all.
+In all of them 1 % of the cells change every second. Of several robots the worst, of several repeats the best run."""
+
+
+def plan(options: argparse.Namespace) -> Plan:
+    if not find_spec('rclpy'):
+        raise SystemExit("there is no ROS 2 here: source one, or pip install 'tb_planner[ros]'")
+    chosen = [scenario for scenario in SCENARIOS if not options.only or scenario.name in options.only]
+    if any(scenario.patches for scenario in chosen) and not find_spec('map_msgs'):
+        print('map_msgs is not installed: 1000-patches is left out')
+        chosen = [scenario for scenario in chosen if not scenario.patches]
+    if options.thing < 1:
+        raise SystemExit(f'--thing is {options.thing}; it is at least 1')
+    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
+    repeats = options.repeats or 1
+    total = round(seconds * repeats * len(chosen))
+    return Plan(total, runs(chosen, options, seconds, repeats), 's', lambda row: 0 if row['robot'] else round(seconds))
+
+
+def runs(chosen: Sequence[Scenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
+    """A row for each planner of each run; repeats are interleaved."""
+    scale = options.scale or (0.2 if options.quick else 1.0)
+    for repeat in range(repeats):
+        for scenario in chosen:
+            size = max(round(scenario.size * scale), 200)
+            figures = measured(scenario._replace(size=size), options.thing, seconds, options.seed + repeat)
+            for number, robot in enumerate(figures['robots']):
+                yield {
+                    'scenario': scenario.name,
+                    'size': size,
+                    'tick_frequency': scenario.tick_frequency,
+                    'patches': scenario.patches,
+                    'thing': options.thing,
+                    'repeat': repeat,
+                    'robot': number,
+                    'robots': scenario.robots,
+                    'measured_s': figures['seconds'],
+                    **robot_figures(robot, 1 / scenario.tick_frequency),
+                    **{name: figures[name] for name in ('playground_percent', 'others_percent', 'stolen_percent')},
+                }
+
+
+def measured(scenario: Scenario, thing: int, seconds: float, seed: int) -> dict[str, Any]:
+    """Starts planners and their playground as processes, and tells what the playground saw."""
+    with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
+        folder = Path(name)
+        with Processes(folder, domain.environment(folder)) as processes:
+            namespaces = [f'/robot_{i}' for i in range(scenario.robots)] if scenario.robots > 1 else ['']
+            pids = [start_planner(processes, namespace, scenario.tick_frequency).pid for namespace in namespaces]
+            scene = {
+                'size': scenario.size,
+                'patches': scenario.patches,
+                'thing': thing,
+                'seconds': seconds,
+                'seed': seed,
+                'namespaces': namespaces,
+                'pids': pids,
+            }
+            scene_path, figures_path = folder / 'scene.json', folder / 'figures.json'
+            scene_path.write_text(json.dumps(scene))
+            playground = processes.start_module('benchmarks.playground', [str(scene_path), str(figures_path)])
+            wait_for(playground, processes, seconds + BEYOND_S)
+            return dict(json.loads(figures_path.read_text()))
+
+
+def start_planner(processes: Processes, namespace: str, tick_frequency: float) -> Process:
+    """With its defaults, but for the rate; all of a fleet share the map."""
+    remaps = {'__ns': namespace, 'map': '/map', 'map_updates': '/map_updates'} if namespace else {}
+    parameters = {'autostart_node': True, 'tick_frequency': tick_frequency}
+    return processes.start_module('tb_planner.ros.planner_node', ros_arguments(parameters, remaps=remaps))
+
+
+def wait_for(playground: Process, processes: Processes, limit_s: float) -> None:
+    """Until it has ended well; raises RuntimeError if that or a planner has not."""
+    deadline = time.monotonic() + limit_s
+    while playground.exit_code is None:
+        dead = [process for process in processes.all if process.exit_code not in (None, 0)]
+        if dead or time.monotonic() > deadline:
+            break
+        playground.wait(0.5)
+    if playground.exit_code != 0:
+        said = '\n'.join(
+            '\n'.join([f'--- {process.name}, exit code {process.exit_code}', *process.said.splitlines()[-LAST_LINES:]])
+            for process in processes.all
+        )
+        raise RuntimeError(f'no figures\n{said}')
+
+
+def robot_figures(robot: dict[str, Any], period_s: float) -> Row:
+    first, last = robot['told'][0], robot['told'][-1]
+    counted = {name: int(last[name]) - int(first[name]) for name in ('ticks', 'missed_ticks', 'overruns')}
+    intervals_s = np.diff(robot['heard_s'])
+    jitter_ms = np.abs(intervals_s - period_s) * 1e3
+    map_to_waypoint_ms = [float(told['map_to_waypoint_ms'] or 'nan') for told in robot['told']]
+    return {
+        **counted,
+        'waypoints': len(robot['heard_s']),
+        'missed_waypoints': int(np.maximum(np.rint(intervals_s / period_s) - 1, 0).sum()),
+        **{f'tick_{name}_ms': float(last[f'tick_{name}_ms']) for name in ('p50', 'p99', 'max')},
+        **{f'tick_jitter_{name}_ms': float(last.get(f'tick_jitter_{name}_ms', 'nan')) for name in ('p99', 'max')},
+        **{f'waypoint_jitter_{name}_ms': value for name, value in percentiles(jitter_ms).items()},
+        **{f'map_to_waypoint_{name}_ms': value for name, value in percentiles(map_to_waypoint_ms).items()},
+        **{f'reaction_{name}_ms': value for name, value in percentiles(robot['reactions_ms']).items()},
+        'reactions': len(robot['reactions_ms']),
+        'without_reaction': robot['without_reaction'],
+        'restarts': sum(int(last[name]) - int(first[name]) for name in last if name.startswith('restarts_')),
+        'planner_percent': robot['planner_percent'],
+    }
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    known = np.array(values)[~np.isnan(values)] if len(values) else np.array([])
+    if len(known) == 0:
+        return dict.fromkeys(('p50', 'p99', 'max'), float('nan'))
+    return {name: float(np.percentile(known, q)) for name, q in zip(('p50', 'p99', 'max'), (50, 99, 100))}
+
+
+FIGURES = {
+    'ticks': 'ticks',
+    'missed_ticks': 'missed ticks',
+    'overruns': 'ticks longer than a period',
+    'waypoints': 'waypoints heard',
+    'missed_waypoints': 'periods without a waypoint',
+    'tick_p50_ms': 'tick, p50 ms',
+    'tick_p99_ms': '      p99',
+    'tick_max_ms': '      max',
+    'tick_jitter_p99_ms': "jitter of ticks' begins, p99 ms",
+    'tick_jitter_max_ms': '                         max',
+    'waypoint_jitter_p50_ms': 'jitter of waypoints heard, p50 ms',
+    'waypoint_jitter_p99_ms': '                           p99',
+    'waypoint_jitter_max_ms': '                           max',
+    'map_to_waypoint_p50_ms': 'map received to waypoint, p50 ms',
+    'map_to_waypoint_max_ms': '                          max',
+    'reaction_p50_ms': 'map published to waypoint heard, p50 ms',
+    'reaction_p99_ms': '                                 p99',
+    'reaction_max_ms': '                                 max',
+    'without_reaction': 'maps that another came before',
+    'restarts': 'restarts of the search',
+    'planner_percent': 'planner, % of a core',
+    'playground_percent': 'maps and robots, % of a core',
+    'others_percent': 'all else on the machine, % of a core',
+    'stolen_percent': 'stolen from the machine, % of a core',
+}
+
+
+def summary(rows: list[Row]) -> str:
+    best = {name: best_run(group) for name, group in grouped(rows, lambda row: row['scenario']).items()}
+    header = (f'on {os.cpu_count()} cores', *best)
+    lines = [(text, *(worst(name, run) for run in best.values())) for name, text in FIGURES.items()]
+    if any(row['repeat'] for row in rows):
+        lines.insert(2, ('             in each repeat', *missed_in_each_repeat(rows)))
+    return '\n'.join(['', EXPLANATION, '', table(header, lines)])
+
+
+def best_run(rows: list[Row]) -> list[Row]:
+    """The repeat with the fewest ticks missed, and then the least jitter."""
+    repeats = grouped(rows, lambda row: row['repeat']).values()
+    return min(repeats, key=lambda run: (worst('missed_ticks', run), worst('waypoint_jitter_max_ms', run)))
+
+
+def missed_in_each_repeat(rows: list[Row]) -> list[str]:
+    """By scenario: in all, of all robots."""
+    return [
+        ', '.join(
+            str(sum(row['missed_ticks'] for row in run)) for run in grouped(group, lambda row: row['repeat']).values()
+        )
+        for group in grouped(rows, lambda row: row['scenario']).values()
+    ]
+
+
+def worst(name: str, run: list[Row]) -> float:
+    """Of several robots."""
+    values = [row[name] for row in run if not math.isnan(row[name])] or [math.nan]
+    return min(values) if name in ('ticks', 'waypoints') else max(values)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    names = [scenario.name for scenario in SCENARIOS]
+    parser.add_argument('--seconds', type=float, help=f'measured in each run ({SECONDS:g})')
+    parser.add_argument('--only', nargs='+', choices=names, metavar='NAME', help=f'some of {", ".join(names)}')
+    parser.add_argument('--thing', type=int, default=6, help='side of what comes and goes on the map, in cells (6)')
+
+
+NODE = Experiment('node', 'planner nodes on ROS 2 while maps change', add_arguments, plan, summary)

@@ -1,0 +1,223 @@
+"""Full, optimal plans against other libraries, matched by corner rule, one after the other on the same problem."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import adapters, terrain
+from benchmarks.experiment import Experiment, Plan, Row, geometric_mean, grouped, mean, table, timed_s
+from benchmarks.terrain import Blocked, Cell, Problem, Terrain
+from tb_planner import Grid, TimeBoundedPlanner, find_path, tba_star
+from tb_planner.search.planner import UNBOUNDED
+
+OURS = 'tb_planner'
+FRESH = 'tb_planner, new grid'
+KEPT = 'tb_planner, planner kept'
+VARIANTS = (OURS, FRESH, KEPT)
+PATIENCE_S = 2.0  # what takes longer than this for one problem is not repeated
+
+
+def maps(scale: float) -> tuple[Terrain, ...]:
+    """The four maps of the comparison, or smaller ones of their kind."""
+    side, large, wide = (max(40, int(size * scale)) for size in (1000, 4000, 2000))
+    return (
+        Terrain(f'{side}² with 10 % obstacles', partial(terrain.random_obstacles, side, 0.1)),
+        Terrain(f'{large}² with 10 % obstacles', partial(terrain.random_obstacles, large, 0.1)),
+        Terrain(f'{side}² rooms of 32', partial(terrain.rooms, side, min(32, side // 4))),
+        Terrain(f'{wide}² maze, corridors of 10', partial(terrain.maze, wide, min(10, wide // 8))),
+    )
+
+
+def path_length(blocked: Blocked, cells: npt.ArrayLike, corner_cutting: bool) -> float:
+    """Octile length of a path; infinite if a step of it is not allowed."""
+    x, y = np.asarray(cells, np.int64).reshape(-1, 2).T
+    dx, dy = np.diff(x), np.diff(y)
+    one_step = np.maximum(abs(dx), abs(dy)) == 1
+    diagonal = (dx != 0) & (dy != 0)
+    cut = diagonal & (blocked[y[:-1], x[1:]] | blocked[y[1:], x[:-1]])
+    if blocked[y, x].any() or not one_step.all() or (cut.any() and not corner_cutting):
+        return float('inf')
+    return float(len(dx) - diagonal.sum() + diagonal.sum() * 2**0.5)
+
+
+def find_path_on(grid: Grid) -> adapters.Query:
+    """Ours, as most would call it."""
+    return lambda start, goal: lambda: find_path(grid, start, goal, tba_star())
+
+
+def find_path_on_new_grid(blocked: Blocked, corner_cutting: bool) -> adapters.Query:
+    """Ours on a grid that nobody has searched: the memory of the search is new, too."""
+
+    def query(start: Cell, goal: Cell) -> Callable[[], Any]:
+        grid = Grid(blocked, corner_cutting=corner_cutting)
+        return lambda: find_path(grid, start, goal, tba_star())
+
+    return query
+
+
+def with_planner_kept(grid: Grid, problem: Problem) -> adapters.Query:
+    """Ours with a planner that was made before and is sent from one problem to the next."""
+    planner = TimeBoundedPlanner(grid, problem.start, problem.goal, tba_star(), k=UNBOUNDED)
+
+    def query(start: Cell, goal: Cell) -> Callable[[], Any]:
+        planner.new_goal(start)  # so that the timed call always has to restart
+
+        def plan() -> Any:
+            planner.advance(start)
+            planner.new_goal(goal)
+            before = planner.expansions
+            planner.search()
+            return Found(planner.path, planner.expansions - before)
+
+        return plan
+
+    return query
+
+
+class Found(NamedTuple):
+    """What is asked of a Plan here."""
+
+    cells: list[Cell]
+    expansions: int
+
+
+def prepared(blocked: Blocked, corner_cutting: bool, problem: Problem, names: list[str]) -> dict[str, adapters.Query]:
+    """Everyone who plays by this corner rule, with grids and graphs built."""
+    build: dict[str, Callable[[], adapters.Query]] = {
+        OURS: lambda: find_path_on(Grid(blocked, corner_cutting=corner_cutting)),
+        FRESH: lambda: find_path_on_new_grid(blocked, corner_cutting),
+        KEPT: lambda: with_planner_kept(Grid(blocked, corner_cutting=corner_cutting), problem),
+        **{peer.name: partial(peer.prepare, blocked, corner_cutting) for peer in adapters.PEERS},
+    }
+    return {name: build[name]() for name in names}
+
+
+def players(corner_cutting: bool) -> list[str]:
+    """Our variants and the peers that are installed and know the corner rule."""
+    peers = [peer for peer in adapters.PEERS if corner_cutting in peer.corner_rules and not peer.missing()]
+    return [*VARIANTS, *(peer.name for peer in peers)]
+
+
+def plan(options: argparse.Namespace) -> Plan:
+    for line in filter(None, (peer.missing() for peer in adapters.PEERS)):
+        print(line)
+    scale = options.scale or (0.2 if options.quick else 1.0)
+    count = options.problems or (2 if options.quick else 5)
+    total = len(maps(scale)) * count * (len(players(True)) + len(players(False)))
+    return Plan(total, runs(maps(scale), count, options.repeats or (2 if options.quick else 5), options.seed))
+
+
+def runs(kinds: tuple[Terrain, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
+    """A row for each problem and player: the least of its times."""
+    for kind in kinds:
+        blocked = kind.build(seed)
+        problems = terrain.problems(blocked, count, seed)
+        for corner_cutting in (True, False):
+            queries = prepared(blocked, corner_cutting, problems[0], players(corner_cutting))
+            for number, problem in enumerate(problems):
+                measured = interleaved(queries, problem, repeats)
+                shared = {'map': kind.name, 'corner_cutting': corner_cutting, 'problem': number}
+                ends = dict(zip(('start_x', 'start_y', 'goal_x', 'goal_y'), (*problem.start, *problem.goal)))
+                for name, (times, result) in measured.items():
+                    length = path_length(blocked, getattr(result, 'cells', result), corner_cutting)
+                    yield {**shared, **ends, 'planner': name, **figures(times, result), 'length': length}
+
+
+def interleaved(queries: dict[str, adapters.Query], problem: Problem, repeats: int) -> dict[str, Any]:
+    """Each player in turn, again and again, so that a noisy moment hits them all."""
+    measured: dict[str, tuple[list[float], Any]] = {}
+    for _ in range(repeats):
+        for name, query in queries.items():
+            times, _ = measured.get(name, ([], None))
+            if sum(times) < PATIENCE_S:
+                seconds, result = timed_s(query(*problem))
+                measured[name] = ([*times, seconds], result)
+    return measured
+
+
+def figures(times: list[float], result: Any) -> Row:
+    return {
+        'repeats': len(times),
+        'ms': min(times) * 1e3,
+        'median_ms': float(np.median(times)) * 1e3,
+        'expansions': getattr(result, 'expansions', ''),
+    }
+
+
+def summary(rows: list[Row]) -> str:
+    """A table for each map and corner rule, then the ratios that count."""
+    parts = []
+    for (name, corner_cutting), group in grouped(rows, map_and_rule).items():
+        parts.append(f'\n{name}, {rule_name(corner_cutting)}\n{map_table(group)}')
+    return '\n'.join([*parts, '', *verdict(rows)])
+
+
+def map_and_rule(row: Row) -> tuple[str, bool]:
+    return row['map'], row['corner_cutting']
+
+
+def rule_name(corner_cutting: bool) -> str:
+    return 'corners cut' if corner_cutting else 'corners not cut'
+
+
+def map_table(rows: list[Row]) -> str:
+    """Everyone on one map: faster counts the problems on which a planner beat ours."""
+    by_player = grouped(rows, lambda row: row['planner'])
+    ours = {row['problem']: row for row in by_player[OURS]}
+    header = ('planner', 'ms a plan', 'M expansions/s', 'times ours', 'faster', 'longer by up to')
+    return table(header, [player_line(name, group, ours) for name, group in by_player.items()])
+
+
+def player_line(name: str, rows: list[Row], ours: dict[int, Row]) -> tuple[Any, ...]:
+    rows = [row for row in rows if row['problem'] in ours]
+    ms = mean_ms(rows)
+    counted = [row['expansions'] for row in rows if row['expansions'] != '']
+    rate = mean(counted) / ms / 1e3 if counted else ''
+    faster = sum(row['ms'] < ours[row['problem']]['ms'] for row in rows)
+    excess = max(row['length'] / ours[row['problem']]['length'] - 1 for row in rows)
+    return name, ms, rate, ms / mean_ms(list(ours.values())), f'{faster}/{len(rows)}', f'{max(excess, 0):.2%}'
+
+
+def mean_ms(rows: list[Row]) -> float:
+    return mean(row['ms'] for row in rows)
+
+
+def verdict(rows: list[Row]) -> list[str]:
+    """Best peer over each of our variants, map by map and in the geometric mean."""
+    everyone = {peer.name for peer in adapters.PEERS}
+    shortest = {peer.name for peer in adapters.PEERS if peer.minimises == 'length'}
+    lines = ['best peer / ours (target: more than 1 on every map, 2.5 in the geometric mean)']
+    for corner_cutting, group in grouped(rows, lambda row: row['corner_cutting']).items():
+        contests = [(variant, everyone, '') for variant in VARIANTS]
+        if corner_cutting:
+            contests.append((OURS, shortest, ', only peers that find shortest paths'))
+        for variant, peers, remark in contests:
+            lines.append(f'  {rule_name(corner_cutting)}, {variant}{remark}: {contest(group, variant, peers)}')
+    return lines
+
+
+def contest(rows: list[Row], variant: str, peers: set[str]) -> str:
+    ratios = [ratio for group in grouped(rows, map_and_rule).values() for ratio in best_ratio(group, variant, peers)]
+    if not ratios:
+        return 'no peer is installed'
+    return f'{", ".join(f"{ratio:.2f}" for ratio in ratios)}; geometric mean {geometric_mean(ratios):.2f}'
+
+
+def best_ratio(rows: list[Row], variant: str, peers: set[str]) -> list[float]:
+    """One ratio for one map, or none if nobody is there to compare with."""
+    ms = {name: mean_ms(group) for name, group in grouped(rows, lambda row: row['planner']).items()}
+    theirs = [value for name, value in ms.items() if name in peers]
+    return [min(theirs) / ms[variant]] if theirs and variant in ms else []
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--problems', type=int, help='problems a map (5)')
+
+
+PEERS = Experiment('peers', 'full plans against other libraries', add_arguments, plan, summary)

@@ -1,0 +1,333 @@
+"""`python -m benchmarks.playground SCENE.json FIGURES.json`: maps that change, robots, and a stop-watch.
+
+Planner nodes are measured in it. It costs little, so that they are what is measured, and tells them map, pose and goal
+alone, as any robot would.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from array import array
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import OccupancyGrid
+from numpy.typing import NDArray
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
+
+from benchmarks import measuring
+from benchmarks.changing_rooms import Things, corners, rooms
+from benchmarks.processor_time import machine_time, process_time_s
+from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
+from tb_planner.ros.conversions import pose_message
+
+RESOLUTION_M = 0.05
+SPEED_M_S = 0.5
+POSE_PERIOD_S = 0.05
+CHANGED = 0.01
+"""Part of the cells that change in a second."""
+PATCHES = 10
+"""Map updates a second, where there are any; each is a sixteenth of the map."""
+UNSTEADY_S = 0.05
+"""So much sooner or later a map may come, so that it meets ticks at any moment."""
+CLEAR_M = 0.4
+"""Around robots and their goals."""
+NEAR_GOAL_M = 2.0
+"""So near to its goal a robot gets another one: it is always on its way."""
+AHEAD_M = 0.6
+"""Something is put on a waypoint that is at least so far ahead."""
+MARGIN_M = 0.1
+"""A waypoint that leads past it at this distance was chosen in knowledge of it."""
+START_LIMIT_S, SETTLE_S, LAST_WORDS_LIMIT_S = 60.0, 3.0, 5.0
+
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_ALL = QoSProfile(depth=1000)
+_NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+_NO_TIME = Time()
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is played, for planners in these namespaces, which are these processes."""
+
+    size: int
+    patches: bool
+    thing: int
+    """Side of what comes and goes, in cells."""
+    seconds: float
+    seed: int
+    namespaces: list[str]
+    pids: list[int]
+
+
+class Robot:
+    """Goes straight to its last waypoint, from goal to goal, and notes what it is told when."""
+
+    def __init__(self, node: Node, namespace: str, start: Place, goals: list[Place]) -> None:
+        self.planner = f'{namespace}/tb_planner: planner'
+        self.place = start
+        self.waypoint: Place | None = None
+        self.heard_ns: list[int] = []
+        """When waypoints came in."""
+        self.told: list[dict[str, str]] = []
+        """The planner's diagnostics."""
+        self.reactions_ms: list[float] = []
+        """From the moment before a map was published to a waypoint that keeps off what is new there."""
+        self.without_reaction = 0
+        self._in_the_way: tuple[Place, float, int] | None = None
+        self._goals = goals
+        self._poses = node.create_publisher(PoseStamped, f'{namespace}/pose', _NEWEST)
+        self._goal = node.create_publisher(PoseStamped, f'{namespace}/goal_pose', QoSProfile(depth=1))
+        node.create_subscription(PoseStamped, f'{namespace}/waypoint', self._take, _ALL)
+
+    @property
+    def goal(self) -> Place:
+        return self._goals[0]
+
+    @property
+    def is_heard(self) -> bool:
+        return bool(self._goal.get_subscription_count() and self._poses.get_subscription_count())
+
+    @property
+    def looks_ahead(self) -> bool:
+        return self.waypoint is not None and math.dist(self.place, self.waypoint) > AHEAD_M
+
+    def give_goal(self) -> None:
+        self._goal.publish(pose_message(Pose2D(*self.goal), 'map', _NO_TIME))
+
+    def step(self) -> None:
+        """Moves on and says where it is."""
+        x, y = self.place
+        if self.waypoint is not None:
+            dx, dy = self.waypoint[0] - x, self.waypoint[1] - y
+            part = min(SPEED_M_S * POSE_PERIOD_S / max(math.hypot(dx, dy), 1e-9), 1.0)
+            self.place = x, y = x + part * dx, y + part * dy
+        self._poses.publish(pose_message(Pose2D(x, y), 'map', _NO_TIME))
+        if math.dist(self.place, self.goal) < NEAR_GOAL_M:
+            self._goals = self._goals[1:] + self._goals[:1]
+            self.give_goal()
+
+    def expect_reaction(self, to: Place, radius_m: float, since_ns: int) -> None:
+        """Something is on the waypoint, on a map that goes out now."""
+        self.without_reaction += self._in_the_way is not None
+        self._in_the_way = to, radius_m, since_ns
+
+    def _take(self, message: PoseStamped, info: dict[str, int]) -> None:
+        heard_ns = info['received_timestamp']
+        self.heard_ns.append(heard_ns)
+        self.waypoint = message.pose.position.x, message.pose.position.y
+        if self._in_the_way is None:
+            return
+        thing, radius_m, since_ns = self._in_the_way
+        if heard_ns > since_ns and distance_m(thing, self.place, self.waypoint) > radius_m + MARGIN_M:
+            self.reactions_ms.append((heard_ns - since_ns) / 1e6)
+            self._in_the_way = None
+
+
+class Playground:
+    """The map and its robots. Whole maps change once a second; else one window of the map after the other does."""
+
+    def __init__(self, node: Node, scene: Scene) -> None:
+        self._size = scene.size
+        self._random = np.random.default_rng([scene.seed, 1])
+        self._geometry = MapGeometry(scene.size, scene.size, RESOLUTION_M)
+        self._message = bytearray(serialize_message(map_message(rooms(scene.size))))
+        cells = np.frombuffer(self._message, np.int8, scene.size**2, len(self._message) - scene.size**2)
+        self._occupancy = cells.reshape(scene.size, scene.size)
+        self._things = Things(self._occupancy, scene.thing, scene.seed)
+        self._turns_a_second = PATCHES if scene.patches else 1
+        self._windows = list(Box(0, 0, scene.size, scene.size).tiles(scene.size // 4 if scene.patches else scene.size))
+        self._turn = 0
+        places = [self._geometry.centre_of(cell) for cell in corners(scene.size)]
+        self.robots = [
+            Robot(node, namespace, places[i % 4], [places[(i + step) % 4] for step in (1, 2, 3, 4)])
+            for i, namespace in enumerate(scene.namespaces)
+        ]
+        self._maps = node.create_publisher(OccupancyGrid, 'map', _LATCHED)
+        self._updates: _Updates | None = _Updates(node) if scene.patches else None
+        node.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, _ALL)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(POSE_PERIOD_S, self._step_robots, clock=steady)
+        self._timer = node.create_timer(1 / self._turns_a_second, self._change, clock=steady)
+        self._timer.cancel()
+
+    @property
+    def is_heard(self) -> bool:
+        listeners = self._maps.get_subscription_count()
+        return listeners >= len(self.robots) and all(robot.is_heard for robot in self.robots)
+
+    def begin(self) -> None:
+        """Things are there, robots have goals, and from now on the map changes."""
+        for window in self._windows:
+            self._things.change(window, self._cells_a_turn, self._keep_clear())
+        self._maps.publish(bytes(self._message))
+        for robot in self.robots:
+            robot.give_goal()
+        self._timer.reset()
+
+    def _step_robots(self) -> None:
+        for robot in self.robots:
+            robot.step()
+
+    def _take_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            for robot in self.robots:
+                if status.name == robot.planner:
+                    robot.told.append({item.key: item.value for item in status.values})
+
+    # -------------------------------------------------------------------------------------------------- the map
+    @property
+    def _cells_a_turn(self) -> int:
+        return round(CHANGED * self._size**2 / self._turns_a_second)
+
+    def _change(self) -> None:
+        """Once a second something appears on the waypoints of robots, and it is watched when they are told."""
+        unsteady_s = self._random.uniform(-UNSTEADY_S, UNSTEADY_S)
+        self._timer.timer_period_ns = round((1 + unsteady_s) / self._turns_a_second * 1e9)
+        self._turn += 1
+        window = self._windows[self._turn % len(self._windows)]
+        watched: dict[Cell, Robot] = {}
+        if self._turn % self._turns_a_second == 0:
+            watched = {self._cell_of(robot.waypoint): robot for robot in self.robots if robot.looks_ahead}
+            window = next((box for cell in watched for box in self._windows if _holds(box, cell)), window)
+        put = self._things.change(window, self._cells_a_turn, self._keep_clear(), watched)
+        since_ns = time.time_ns()
+        self._publish(window)
+        for box in put:
+            to = self._geometry.to_world((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
+            for cell, robot in watched.items():
+                if _holds(box, cell):
+                    robot.expect_reaction(to, RESOLUTION_M * (box.x1 - box.x0) / 2, since_ns)
+
+    def _publish(self, window: Box) -> None:
+        if self._updates is None:
+            self._maps.publish(bytes(self._message))
+            return
+        self._updates.publish(window, self._occupancy[window.slices])
+
+    def _keep_clear(self) -> list[Box]:
+        """Where robots are and go to."""
+        reach = round(CLEAR_M / RESOLUTION_M)
+        cells = [self._cell_of(place) for robot in self.robots for place in (robot.place, robot.goal)]
+        return [Box(x - reach, y - reach, x + reach + 1, y + reach + 1) for x, y in cells]
+
+    def _cell_of(self, place: Place | None) -> Cell:
+        assert place is not None
+        return self._geometry.cell_at(*place)
+
+
+class _Updates:
+    """Says map_msgs/OccupancyGridUpdate, which may not be installed."""
+
+    def __init__(self, node: Node) -> None:
+        from map_msgs.msg import OccupancyGridUpdate
+
+        self._type = OccupancyGridUpdate
+        self._publisher = node.create_publisher(OccupancyGridUpdate, 'map_updates', QoSProfile(depth=PATCHES))
+
+    def publish(self, window: Box, occupancy: NDArray[np.int8]) -> None:
+        message = self._type()
+        message.header.frame_id = 'map'
+        message.x, message.y = window.x0, window.y0
+        message.width, message.height = window.x1 - window.x0, window.y1 - window.y0
+        message.data = array('b', occupancy.tobytes())
+        self._publisher.publish(message)
+
+
+class StopWatch:
+    """From its making to stop(): what planners, this process and the whole machine took, and what robots heard."""
+
+    def __init__(self, robots: list[Robot], pids: list[int]) -> None:
+        self._robots = robots
+        self._pids = pids
+        for robot in robots:
+            del robot.heard_ns[:], robot.told[:-1], robot.reactions_ms[:]
+            robot.without_reaction = 0
+        self._before = self._used_s()
+        self._machine = machine_time()
+        self._began_s = time.monotonic()
+
+    def _used_s(self) -> list[float]:
+        return [process_time_s(pid) for pid in (*self._pids, os.getpid())]
+
+    def stop(self) -> dict[str, Any]:
+        time_s = time.monotonic() - self._began_s
+        *planners, playground = (100 * (now - before) / time_s for now, before in zip(self._used_s(), self._before))
+        machine = machine_time()
+        busy, stolen = (100 * (now - before) / time_s for now, before in zip(machine, self._machine))
+        return {
+            'seconds': time_s,
+            'playground_percent': playground,
+            'others_percent': max(busy - sum(planners) - playground, 0.0),
+            'stolen_percent': stolen,
+            'robots': [
+                {
+                    'planner_percent': percent,
+                    'heard_s': [heard_ns / 1e9 for heard_ns in robot.heard_ns],
+                    'reactions_ms': list(robot.reactions_ms),
+                    'without_reaction': robot.without_reaction,
+                    'told': robot.told,  # those that come after this, too
+                }
+                for robot, percent in zip(self._robots, planners)
+            ],
+        }
+
+
+def distance_m(point: Place, begin: Place, end: Place) -> float:
+    """From a point to the straight way between two places."""
+    (x, y), (dx, dy) = np.subtract(point, begin), np.subtract(end, begin)
+    along = (x * dx + y * dy) / max(dx * dx + dy * dy, 1e-12)
+    part = min(max(along, 0.0), 1.0)
+    return math.hypot(x - part * dx, y - part * dy)
+
+
+def map_message(occupancy: NDArray[np.int8]) -> OccupancyGrid:
+    message = OccupancyGrid()
+    message.header.frame_id = 'map'
+    message.info.height, message.info.width = occupancy.shape
+    message.info.resolution = RESOLUTION_M
+    message.info.origin.orientation.w = 1.0
+    message.data = array('b', occupancy.tobytes())
+    return message
+
+
+def _holds(box: Box, cell: Cell) -> bool:
+    return box.x0 <= cell[0] < box.x1 and box.y0 <= cell[1] < box.y1
+
+
+def play(watch: measuring.Watch, scene: Scene) -> dict[str, Any]:
+    """Waits until all planners plan, lets them do so for a while, and tells what was seen."""
+    playground = Playground(watch.node, scene)
+    robots = playground.robots
+    watch.wait_until(lambda: playground.is_heard, START_LIMIT_S, 'not every planner was there')
+    playground.begin()
+    watch.wait_until(
+        lambda: all(robot.heard_ns and robot.told for robot in robots), START_LIMIT_S, 'not every robot was told'
+    )
+    watch.wait(SETTLE_S)
+    stop_watch = StopWatch(robots, scene.pids)
+    watch.wait(scene.seconds)
+    figures = stop_watch.stop()
+    told = [len(robot.told) for robot in robots]
+    watch.wait_until(
+        lambda: all(len(robot.told) > before for robot, before in zip(robots, told)),
+        LAST_WORDS_LIMIT_S,
+        'no last words',
+    )
+    return figures
+
+
+if __name__ == '__main__':
+    sys.exit(measuring.main('playground', lambda watch, scene: play(watch, Scene(**scene))))

@@ -1,0 +1,126 @@
+"""What recording a run costs the planner node, in the thread of its ticks, and how large the file is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.experiment import Experiment, Plan, Row, table
+from benchmarks.node import BEYOND_S, wait_for
+from tb_planner.recording import read_record
+from tb_planner.ros.processes import Domain, Processes, ros_arguments
+
+SECONDS, QUICK_SECONDS = 60.0, 4.0
+SIZE = 1000
+LIMIT_PERCENT = 5.0
+EXPLANATION = f"""\
+A planner node with its default settings leads a robot over a map of {SIZE}² cells on which things come and go, and
+records the run. Time is that of the thread of its ticks alone; encoding and disk have another."""
+
+
+def plan(options: argparse.Namespace) -> Plan:
+    for needed in ('rclpy', 'map_msgs'):
+        if not find_spec(needed):
+            raise SystemExit(f'{needed} cannot be imported: source a ROS 2 that has it')
+    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
+    repeats = options.repeats or 1
+    return Plan(round(seconds * repeats), runs(options, seconds, repeats), 's', lambda row: round(seconds))
+
+
+def runs(options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
+    size = max(round(SIZE * (options.scale or (0.2 if options.quick else 1.0))), 200)
+    for repeat in range(repeats):
+        yield {
+            'size': size,
+            'thing': options.thing,
+            'repeat': repeat,
+            'measured_s': seconds,
+            **measured(size, options.thing, seconds, options.seed + repeat),
+        }
+
+
+def measured(size: int, thing: int, seconds: float, seed: int) -> Row:
+    """Starts planner and playground as processes."""
+    with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
+        folder = Path(name)
+        record, figures = folder / 'run.tbrun', folder / 'recording.json'
+        with Processes(folder, domain.environment(folder)) as processes:
+            parameters = ros_arguments({'autostart_node': True, 'record': str(record)})
+            planner = processes.start_module('benchmarks.recorded_planner', [str(figures), *parameters])
+            scene = {
+                'size': size,
+                'patches': True,
+                'thing': thing,
+                'seconds': seconds,
+                'seed': seed,
+                'namespaces': [''],
+                'pids': [planner.pid],
+            }
+            scene_path = folder / 'scene.json'
+            scene_path.write_text(json.dumps(scene))
+            arguments = [str(scene_path), str(folder / 'seen.json')]
+            wait_for(processes.start_module('benchmarks.playground', arguments), processes, seconds + BEYOND_S)
+        return figures_of(json.loads(figures.read_text()), record)
+
+
+def figures_of(times: dict[str, Any], path: Path) -> Row:
+    """Of the ticks in which there was a goal; those before are short, and have little to record."""
+    record = read_record(path)
+    began = next(event['tick'] for event in record.events if event.get('goal'))
+    ticks, recording = (np.array(times[name])[began:] * 1e6 for name in ('ticks_s', 'recording_s'))
+    without = ticks - recording
+    minutes = record.columns['time_us'].sum() / 60e6
+    return {
+        'ticks': len(ticks),
+        **{f'tick_{name}_us': value for name, value in percentiles(without).items()},
+        **{f'recording_{name}_us': value for name, value in percentiles(recording).items()},
+        'share_percent': 100 * float(recording.sum() / without.sum()),
+        'megabytes_a_minute': path.stat().st_size / 1e6 / minutes,
+        'expansions': int(record.columns['expansions'].sum()),
+        'restarts': len(record.restarts),
+    }
+
+
+def percentiles(values: np.ndarray) -> dict[str, float]:
+    p50, p99, most = (float(value) for value in np.percentile(values, (50, 99, 100)))
+    return {'mean': float(values.mean()), 'p50': p50, 'p99': p99, 'max': most}
+
+
+FIGURES = {
+    'ticks': 'ticks',
+    'tick_mean_us': 'tick without recording, mean us',
+    'tick_p50_us': '                        p50',
+    'tick_p99_us': '                        p99',
+    'recording_mean_us': 'recording, mean us',
+    'recording_p50_us': '           p50',
+    'recording_p99_us': '           p99',
+    'recording_max_us': '           max',
+    'share_percent': 'recording, % of the tick without it',
+    'megabytes_a_minute': 'record, MB a minute',
+    'expansions': 'expansions',
+    'restarts': 'restarts',
+}
+
+
+def summary(rows: list[Row]) -> str:
+    lines = [(text, *(row[name] for row in rows)) for name, text in FIGURES.items()]
+    holds = all(row['share_percent'] <= LIMIT_PERCENT for row in rows)
+    verdict = f'At most {LIMIT_PERCENT:g} % of the tick: {"yes" if holds else "no"}'
+    header = ('', *(f'run {row["repeat"] + 1}' for row in rows))
+    return '\n'.join(['', EXPLANATION, '', table(header, lines), '', verdict])
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--seconds', type=float, help=f'measured in each run ({SECONDS:g})')
+    parser.add_argument('--thing', type=int, default=6, help='side of what comes and goes on the map, in cells (6)')
+
+
+RECORDING = Experiment('recording', 'what recording costs a tick of the node', add_arguments, plan, summary)

@@ -1,0 +1,203 @@
+"""Messages as the bytes that were on the wire, to the core's words. What cannot be used raises BadMessage with the
+value and the limit. No ROS is needed for it: the node reads large messages so, and bags are read so altogether.
+
+The layout is CDR: every number at a multiple of its own size, counted from behind four bytes that tell the byte order.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Cell, MapGeometry, Pose2D
+from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
+
+MAX_CELLS = 10**8
+"""The largest map that is taken: 10,000 x 10,000 cells need some 3 GB."""
+MIN_RESOLUTION_M, MAX_RESOLUTION_M = 1e-4, 1e3
+"""Of a map: in cells of a millionth of a metre every distance would be millions of cells."""
+MAX_COORDINATE_M = 1e7
+"""Positions farther from the origin are taken for nonsense: doubles would still tell millimetres there."""
+
+_TILTED = 1e-3
+_NOT_UNIT = 0.05
+_STRIPE = 2**20
+
+
+class BadMessage(ValueError):
+    """A message that cannot be used; says what it held and what is possible."""
+
+
+@dataclass(frozen=True)
+class StampedPose:
+    """Where something was, in which frame, and when."""
+
+    frame: str
+    stamp_ns: int
+    pose: Pose2D
+
+
+@dataclass(frozen=True, eq=False)
+class Occupancy:
+    """A whole map: occupancy [y, x], a view of the message's own bytes."""
+
+    frame: str
+    stamp_ns: int
+    geometry: MapGeometry
+    values: NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """A part of a map, whose first cell is `at`."""
+
+    frame: str
+    stamp_ns: int
+    at: Cell
+    values: NDArray[np.int8]
+
+
+def occupancy_from_cdr(data: bytes) -> Occupancy:
+    """nav_msgs/OccupancyGrid. Values other than -1 and 0 to 100 are refused: a guess might lead through a wall."""
+    reader = _Reader(data, 'map')
+    stamp_ns, frame = reader.header()
+    reader.numbers('iI')  # map_load_time
+    resolution, width, height = reader.numbers('fII')
+    x, y, z, *orientation = reader.numbers('7d')
+    _check_size('map', width, height)
+    # 0.05 comes as the float32 next to it; a map of a thousand cells would be out by some micrometres
+    resolution_m = float(str(np.float32(resolution)))
+    if not (math.isfinite(resolution_m) and resolution_m > 0):
+        raise BadMessage(f'map has a resolution of {resolution_m} m; it is finite and above 0')
+    if not MIN_RESOLUTION_M <= resolution_m <= MAX_RESOLUTION_M:
+        limits = f'{MIN_RESOLUTION_M:g} to {MAX_RESOLUTION_M:g} m'
+        raise BadMessage(f'map has a resolution of {resolution_m:g} m; {limits} are possible')
+    check_place('map origin', x, y, z)
+    origin = (x, y, _planar_yaw('map origin', *orientation))
+    values = reader.cells(width, height)
+    return Occupancy(frame, stamp_ns, MapGeometry(width, height, resolution_m, origin), values)
+
+
+def patch_from_cdr(data: bytes) -> Patch:
+    """map_msgs/OccupancyGridUpdate."""
+    reader = _Reader(data, 'map update')
+    stamp_ns, frame = reader.header()
+    x, y, width, height = reader.numbers('iiII')
+    _check_size('map update', width, height)
+    return Patch(frame, stamp_ns, (x, y), reader.cells(width, height))
+
+
+def pose_from_cdr(data: bytes, type_name: str, what: str = 'pose') -> StampedPose:
+    """PoseStamped, PoseWithCovarianceStamped or Odometry. Of the orientation only the yaw counts."""
+    reader = _Reader(data, what)
+    stamp_ns, frame = reader.header()
+    if type_name == 'Odometry':
+        reader.text()  # child_frame_id
+    return StampedPose(frame, stamp_ns, reader.pose(what))
+
+
+def transforms_from_cdr(data: bytes) -> list[tuple[str, StampedPose]]:
+    """tf2_msgs/TFMessage: frames, and where each lies in the frame above it."""
+    reader = _Reader(data, 'transform')
+    transforms = []
+    for _ in range(reader.numbers('I')[0]):
+        stamp_ns, frame = reader.header()
+        child = reader.text()
+        transforms.append((child, StampedPose(frame, stamp_ns, reader.pose(f'transform {frame} to {child}'))))
+    return transforms
+
+
+def check_place(what: str, *position: float) -> None:
+    """Raises BadMessage for a position that is none."""
+    if not all(abs(value) <= MAX_COORDINATE_M for value in position):  # also refuses nan
+        shown = ', '.join(f'{value:g}' for value in position)
+        raise BadMessage(f'{what} is at ({shown}); positions are finite, at most {MAX_COORDINATE_M:g} m')
+
+
+def yaw_of(x: float, y: float, z: float, w: float, what: str = 'orientation') -> float:
+    """The turn about the vertical of a quaternion that is one."""
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    if not abs(length - 1) <= _NOT_UNIT:  # also refuses nan
+        raise BadMessage(
+            f'{what} has the orientation ({x:g}, {y:g}, {z:g}, {w:g}) of length {length:g}; it is 1, and (0, 0, 0, 1) '
+            'is no turn'
+        )
+    return math.atan2(2 * (w * z + x * y), w * w + x * x - y * y - z * z)
+
+
+class _Reader:
+    """Reads CDR from front to back."""
+
+    def __init__(self, data: bytes, what: str) -> None:
+        self._data = data
+        self._what = what
+        self._at = 4
+        if len(data) < 4 or data[0] != 0 or data[1] not in (0, 1):
+            raise BadMessage(f'{what} begins with {data[:4].hex()}; plain CDR begins with 0000 or 0001')
+        self._order = '<' if data[1] else '>'
+
+    def numbers(self, codes: str) -> tuple[Any, ...]:
+        size = struct.calcsize(self._order + codes[-1])
+        self._at += -(self._at - 4) % size
+        try:
+            values = struct.unpack_from(self._order + codes, self._data, self._at)
+        except struct.error:
+            raise BadMessage(f'{self._what} ends after {len(self._data)} bytes; it has more to say') from None
+        self._at += struct.calcsize(self._order + codes)
+        return values
+
+    def header(self) -> tuple[int, str]:
+        """Stamp and frame of std_msgs/Header."""
+        sec, nanosec = self.numbers('iI')
+        return sec * 10**9 + nanosec, self.text()
+
+    def text(self) -> str:
+        (length,) = self.numbers('I')
+        text = self._data[self._at : self._at + length]
+        self._at += length
+        return text.rstrip(b'\0').decode(errors='replace')
+
+    def pose(self, what: str) -> Pose2D:
+        """geometry_msgs/Pose, or Transform."""
+        x, y, z, qx, qy, qz, qw = self.numbers('7d')
+        check_place(what, x, y, z)
+        return Pose2D(x, y, yaw_of(qx, qy, qz, qw, what))
+
+    def cells(self, width: int, height: int) -> NDArray[np.int8]:
+        """The sequence of occupancy values at the end of a message, as [y, x], without a copy."""
+        (length,) = self.numbers('I')
+        if length != width * height:
+            raise BadMessage(f'{self._what} of {width} x {height} cells has {length} values; it has {width * height}')
+        if len(self._data) < self._at + length:
+            raise BadMessage(f'{self._what} ends after {len(self._data)} bytes; it has {self._at + length}')
+        values = np.frombuffer(self._data, np.int8, length, self._at)
+        self._check_values(values, width)
+        return values.reshape(height, width)
+
+    def _check_values(self, values: NDArray[np.int8], width: int) -> None:
+        for start in range(0, len(values), _STRIPE):  # other threads get their turn in between
+            stripe = values[start : start + _STRIPE]
+            for where in (int(stripe.argmin()), int(stripe.argmax())):
+                value = int(stripe[where])
+                if not UNKNOWN <= value <= OCCUPIED:
+                    y, x = divmod(start + where, width)
+                    raise BadMessage(f'{self._what} has {value} at ({x}, {y}); it has -1 (unknown) or 0 to {OCCUPIED}')
+
+
+def _check_size(what: str, width: int, height: int) -> None:
+    if width == 0 or height == 0:
+        raise BadMessage(f'{what} of {width} x {height} cells is empty; it has at least 1 x 1')
+    if width * height > MAX_CELLS:
+        raise BadMessage(f'{what} of {width} x {height} cells is too large; at most {MAX_CELLS} are possible')
+
+
+def _planar_yaw(what: str, x: float, y: float, z: float, w: float) -> float:
+    yaw = yaw_of(x, y, z, w, what)
+    if math.hypot(x, y) > _TILTED:
+        raise BadMessage(f'{what} has the orientation ({x:g}, {y:g}, {z:g}, {w:g}); a map lies flat: x and y are 0')
+    return yaw

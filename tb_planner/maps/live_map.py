@@ -1,0 +1,257 @@
+"""LiveMap: the newest occupancy as a grid, brought up to date by one thread while another plans on it.
+
+There are two grids of a kind. One is being read; the worker brings the other up to date and offers it. What has been
+fetched is not written to until the next has been. An offer that nobody has fetched is taken back, extended and offered
+again; a worker that is never idle waits before (wait_until_fetched()), or the other thread would hardly find an offer.
+The other never waits: a lock is held only while the offer changes hands.
+
+The work is done tile by tile, with NumPy and compiled code that let other threads run meanwhile.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tb_planner.geometry import Box, Cell, MapGeometry
+from tb_planner.maps.costmap import TILE, UNKNOWN, CostmapConfig, CostTable, checked_occupancy
+from tb_planner.search.grid import BLOCKED, Grid, GridChange, OutsideGrid, whole_numbers
+
+CLEARED_SHARE, CLEARED_CELLS = 0.5, 1000
+"""So much of what was blocked, and so many cells, have to be freed at once for a map to count as cleared."""
+
+RulesOf = Callable[[float], CostmapConfig]
+"""From a map's resolution in metres."""
+
+
+@dataclass(frozen=True, eq=False)
+class MapUpdate:
+    """A map to plan on. The grid stays as it is until the next update is fetched."""
+
+    geometry: MapGeometry
+    grid: Grid
+    change: GridChange | None
+    """Against the grid of the update fetched before; None: all is new."""
+    obstacles: Callable[[Box], NDArray[np.bool_]] | None = None
+    """Where in a box the obstacles themselves are, without the margin around them; may be newer than the grid."""
+    unknown: Callable[[Box], NDArray[np.bool_]] | None = None
+    """Likewise, where nothing is known."""
+    cleared: bool = False
+    """Most of what was blocked is free, and nothing else is blocked: a costmap that was cleared looks like this, until
+    its obstacles are seen again."""
+    changed_terrain: tuple[NDArray[np.uint16], ...] | None = None
+    """Of what has increased and of what has decreased, if the worker has looked it up for whoever records the run."""
+
+
+class LiveMap:
+    """One thread, the worker, writes: full(), patch(), set_rules(). Another reads: latest().
+
+    Bad input raises ValueError with value and limit, and leaves the map as it was.
+    """
+
+    def __init__(self, rules: RulesOf, *, corner_cutting: bool = False, neighbours: int = 8, tile: int = TILE) -> None:
+        self._rules_of = rules
+        self._corner_cutting = corner_cutting
+        self._neighbours = neighbours
+        self._tile = tile
+        self._changed_hands = threading.Condition()
+        self._offer: MapUpdate | None = None
+        self._offers_cleared = False  # also while the offer has been taken back to be extended
+        self._map: _Map | None = None
+        self._retired: _Map | None = None  # kept till the next call: else the reader would have to free its memory
+
+    def full(self, occupancy: ArrayLike, geometry: MapGeometry) -> None:
+        """A whole map: occupancy [y, x] from 0 to 100, -1 is unknown. With another geometry than before all is new."""
+        self._retired = None
+        values = checked_occupancy(occupancy)
+        height, width = values.shape
+        if (width, height) != (geometry.width, geometry.height):
+            raise ValueError(f'map has {width} x {height} cells; its geometry has {geometry.width} x {geometry.height}')
+        if self._map is not None and self._map.geometry == geometry:
+            self._take_in(self._map, values, Box(0, 0, width, height))
+        else:
+            self._begin(values.copy(), geometry, CostTable(self._rules_of(geometry.resolution_m)))
+
+    def patch(self, occupancy: ArrayLike, at: Cell) -> None:
+        """A part of the map whose lowest corner is the cell `at`."""
+        self._retired = None
+        values = checked_occupancy(occupancy)
+        x, y = whole_numbers(at, 'at')
+        height, width = values.shape
+        if self._map is None:
+            raise ValueError(f'patch of {width} x {height} cells at ({x}, {y}) comes before the first whole map')
+        box, whole = Box(x, y, x + width, y + height), self._map.grid.box
+        if box.overlap(whole) != box:
+            raise OutsideGrid(
+                f'patch of {width} x {height} cells at ({x}, {y}) is not inside the {whole.x1} x {whole.y1} map'
+            )
+        self._take_in(self._map, values, box)
+
+    def set_rules(self, rules: RulesOf) -> None:
+        """Costs anew, from the occupancy that is kept."""
+        self._retired = None
+        here = self._map
+        if here is not None:
+            conversion, before = CostTable(rules(here.geometry.resolution_m)), here.conversion
+            if conversion.weighted != before.weighted:
+                self._begin(here.occupancy, here.geometry, conversion)
+            elif conversion.rules != before.rules:
+                here.conversion = conversion
+                self._update(here, list(here.grid.box.tiles(self._tile)), lambda: setattr(here, 'conversion', before))
+        self._rules_of = rules
+
+    def latest(self, *, leave_cleared: bool = False) -> MapUpdate | None:
+        """What is new since the last call, or None. The grid of the update before is not to be read any more.
+
+        leave_cleared: a map that has been cleared stays on offer; what comes back to it meanwhile is as if it had never
+        been gone."""
+        with self._changed_hands:
+            if leave_cleared and self._offer is not None and self._offer.cleared:
+                return None
+            self._offer, offer = None, self._offer
+            self._offers_cleared &= offer is None
+            self._changed_hands.notify()
+        return offer
+
+    @property
+    def offers_cleared(self) -> bool:
+        """What latest() would return is a map that has been cleared; or will be, when the worker is done with it."""
+        return self._offers_cleared
+
+    def wait_until_fetched(self, limit_s: float) -> bool:
+        """For the worker: whether there is nothing on offer, or not any more."""
+        with self._changed_hands:
+            return self._changed_hands.wait_for(lambda: self._offer is None, limit_s)
+
+    # -------------------------------------------------------------------------------------------------- inside
+    def _put(self, offer: MapUpdate | None) -> None:
+        """On offer."""
+        with self._changed_hands:
+            self._offer, self._offers_cleared = offer, offer is not None and offer.cleared
+            self._changed_hands.notify()
+
+    def _take_back(self) -> bool:
+        """What is on offer, to extend it; False if nothing is, or not any more."""
+        with self._changed_hands:
+            self._offer, offer = None, self._offer
+        return offer is not None
+
+    def _begin(self, occupancy: NDArray[np.int8], geometry: MapGeometry, conversion: CostTable) -> None:
+        """A map that has nothing in common with the one before."""
+        grid, other = (
+            Grid.all_blocked(
+                geometry.width,
+                geometry.height,
+                weighted=conversion.weighted,
+                neighbours=self._neighbours,
+                corner_cutting=self._corner_cutting,
+            )
+            for _ in range(2)
+        )
+        for tile in grid.box.tiles(self._tile):
+            grid.write(conversion.terrain(occupancy, tile), tile)
+        grid.check_room()
+        grid.prepare()
+        self._retired, self._map = self._map, _Map(geometry, occupancy, conversion, grid, other)
+        self._put(self._map.update(None))
+        for tile in grid.box.tiles(self._tile):  # the grid is only read from now on
+            other.copy(grid, tile)
+
+    def _take_in(self, here: _Map, values: NDArray[np.int8], box: Box) -> None:
+        """Occupancy for a box of the map. Costs are computed where a change can be felt."""
+        whole, reach = here.grid.box, here.conversion.rules.reach
+        before: list[tuple[Box, NDArray[np.int8]]] = []
+        stale: dict[Cell, Box] = {}
+        for tile in box.tiles(self._tile):
+            old, new = here.occupancy[tile.slices], values[box.part(tile)]
+            touched = tile.bounds(old != new)
+            if touched is None:
+                continue
+            before.append((tile, old.copy()))
+            old[...] = new
+            self._mark(stale, touched.grown(reach, whole))
+        if stale:
+            self._update(here, stale.values(), lambda: here.restore(before))
+
+    def _update(self, here: _Map, boxes: Collection[Box], undo: Callable[[], None]) -> None:
+        """Brings a grid up to date in these boxes and offers it; if the kernel has no room for the costs, as before."""
+        if not self._take_back() and here.offered:
+            here.swap()
+        try:
+            self._write(here, boxes)
+            here.grid.check_room()
+        except ValueError:
+            undo()
+            self._write(here, boxes)
+            raise
+        finally:
+            self._put(here.offer())
+
+    def _write(self, here: _Map, boxes: Collection[Box]) -> None:
+        for box in boxes:
+            if here.grid.write(here.conversion.terrain(here.occupancy, box), box):
+                self._mark(here.differing, box)
+
+    def _mark(self, boxes: dict[Cell, Box], box: Box) -> None:
+        """By tile: the box, and what has been marked there before."""
+        for part in box.tiles(self._tile):
+            tile = part.x0 // self._tile, part.y0 // self._tile
+            boxes[tile] = part.around(boxes.get(tile))
+
+
+@dataclass(eq=False)
+class _Map:
+    """A map of one geometry, as the worker sees it."""
+
+    geometry: MapGeometry
+    occupancy: NDArray[np.int8]
+    conversion: CostTable
+    grid: Grid  # the worker's own, or on offer
+    other: Grid  # being read, once one of the two has been fetched
+    differing: dict[Cell, Box] = field(default_factory=dict)  # by tile: where they may differ
+    offered: bool = True  # grid, since the last swap
+    fetched: bool = False  # one of the two
+
+    def swap(self) -> None:
+        """The grid on offer has been fetched: the other becomes the worker's, and like it."""
+        self.grid, self.other = self.other, self.grid
+        self.offered, self.fetched = False, True
+        for box in self.differing.values():
+            self.grid.copy(self.other, box)
+        self.differing.clear()
+
+    def restore(self, occupancy: Iterable[tuple[Box, NDArray[np.int8]]]) -> None:
+        for box, values in occupancy:
+            self.occupancy[box.slices] = values
+
+    def offer(self) -> MapUpdate | None:
+        """The grid and how it differs from the one being read; None if it does not."""
+        change = GridChange.between(self.other, self.grid, self.differing.values()) if self.fetched else None
+        self.offered = change is None or bool(change)
+        return self.update(change) if self.offered else None
+
+    def update(self, change: GridChange | None) -> MapUpdate:
+        """Obstacles by the present rules."""
+        occupancy, threshold = self.occupancy, self.conversion.rules.obstacle_threshold
+        terrain = self.grid.cost_u16.reshape(-1)
+        return MapUpdate(
+            self.geometry,
+            self.grid,
+            change,
+            lambda box: occupancy[box.slices] >= threshold,
+            lambda box: occupancy[box.slices] == UNKNOWN,
+            change is not None and _is_cleared(self.other, self.grid, change),
+            None if change is None else (terrain.take(change.increased), terrain.take(change.decreased)),
+        )
+
+
+def _is_cleared(old: Grid, new: Grid, change: GridChange) -> bool:
+    """Most of what was blocked is free, and nothing else is blocked."""
+    if len(change.decreased) < CLEARED_CELLS or not new.cost_u16.reshape(-1)[change.increased].all():
+        return False
+    freed = np.count_nonzero(old.cost_u16.reshape(-1)[change.decreased] == BLOCKED)
+    return bool(freed >= CLEARED_CELLS and freed >= CLEARED_SHARE * np.count_nonzero(old.cost_u16 == BLOCKED))

@@ -1,0 +1,257 @@
+"""The way out of a blocked cell, for a robot that finds itself in one: straight to the nearest free cell.
+
+In the margin of obstacles it may go through margins, and never through an obstacle.
+
+In an obstacle itself a robot can only be by mistake: of its pose, of a sensor, of the map. It leaves it by the side it
+is on, and crosses nothing else. That is the side where it was free before; if that is not known, the nearest, unless
+another way out through the obstacle is hardly longer. Then nobody knows on which side of it, say of a thin wall, the
+robot is, and there is no way out. What is small, or ends near by, has one side only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Box, Cell
+from tb_planner.maps.live_map import MapUpdate
+from tb_planner.search.grid import BLOCKED, COST_STEPS
+from tb_planner.search.sight import clear, farthest_clear
+
+SURE = 1.0
+"""In cells: by so much more than the nearest side is away a way to another side has to lead through the obstacle."""
+AROUND = 2
+"""In cells: sides are one if they meet within twice the way out of the obstacle, and so much more."""
+SMALL = 4
+"""In cells: what ends all around within so many of the robot's cell is small. Wherever in it the robot is, it has one
+side, since there is a way around it."""
+
+MOST_CELLS = 512
+"""So many free cells are looked at from within an obstacle, some milliseconds of work: half of them the nearest, the
+others, if there are more, from all the rest, which may be on another side."""
+
+FARTHEST = 100
+"""In cells: so far a way out is looked for at most, whatever the tolerance."""
+PARTS = 64
+"""Of a cell's side: where in such a part of its cell the robot is makes no difference."""
+MOST_WAYS = 64
+"""Are remembered."""
+
+_LOOKS = 4  # a cell, along a way
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Around:
+    """What there is around a robot in a blocked cell, and the ways out that have been found there."""
+
+    box: Box
+    terrain: NDArray[np.uint16]
+    obstacles: NDArray[np.bool_]
+    ways: dict[tuple[Point, int, Point | None], Cell | None] = field(default_factory=dict)
+
+    @classmethod
+    def look(cls, on: MapUpdate, box: Box) -> _Around:
+        terrain = on.grid.cost_u16[box.slices]
+        return cls(box, terrain, terrain == BLOCKED if on.obstacles is None else on.obstacles(box))
+
+    def is_like(self, other: _Around) -> bool:
+        """Obstacles may be others though the terrain is the same."""
+        return (
+            self.box == other.box
+            and np.array_equal(self.terrain, other.terrain)
+            and np.array_equal(self.obstacles, other.obstacles)
+        )
+
+
+class _Memory:
+    """Of the last look around. Most ticks find robot and map as they were, and need not work it out again."""
+
+    def __init__(self) -> None:
+        self._last: _Around | None = None
+
+    def of(self, around: _Around) -> _Around:
+        """The same with what has been found there, if it was what was seen last."""
+        last = self._last
+        if last is None or not last.is_like(around):
+            self._last = last = replace(around, terrain=around.terrain.copy())  # the grid is written to again
+        return last
+
+
+_memory = _Memory()
+
+
+def find_escape_cell(on: MapUpdate, position: Point, tolerance: int, came_from: Point | None = None) -> Cell | None:
+    """The robot's own cell; if that is blocked, the one to leave it by, at most so many cells away, and FARTHEST; None
+    if there is none. Positions are in cells; `came_from` is where the robot was free of late, if that is known."""
+    cell = math.floor(position[0]), math.floor(position[1])
+    if not on.grid.is_blocked(cell):
+        return cell
+    tolerance = min(tolerance, FARTHEST)
+    around = _memory.of(_Around.look(on, Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, on.grid.box)))
+    place = math.floor(position[0] * PARTS) / PARTS, math.floor(position[1] * PARTS) / PARTS
+    asked = place, tolerance, came_from
+    try:
+        return around.ways[asked]
+    except KeyError:
+        if len(around.ways) >= MOST_WAYS:
+            around.ways.clear()
+        found = around.ways[asked] = _way_out(around, *asked)
+        return found
+
+
+def _way_out(around: _Around, position: Point, tolerance: int, came_from: Point | None) -> Cell | None:
+    box, obstacles = around.box, around.obstacles
+    here = position[0] - box.x0, position[1] - box.y0
+    cells = _nearest_first(around.terrain, here, tolerance)
+    if len(cells) == 0:
+        return None
+    if obstacles[math.floor(here[1]), math.floor(here[0])]:
+        before = None if came_from is None else (came_from[0] - box.x0, came_from[1] - box.y0)
+        found = _out_of_obstacle(obstacles, here, cells, before)
+    else:
+        found = _out_of_margin(obstacles, here, cells)
+    return None if found is None else (int(cells[found, 0]) + box.x0, int(cells[found, 1]) + box.y0)
+
+
+def _nearest_first(terrain: NDArray[np.uint16], here: Point, tolerance: int) -> NDArray[np.intp]:
+    """The free cells, at most so many away from the robot's, (n, 2); of those that are as near, the one nearer to the
+    very place."""
+    rows, columns = np.nonzero(terrain)
+    squares = (columns - math.floor(here[0])) ** 2 + (rows - math.floor(here[1])) ** 2
+    order = np.lexsort((np.hypot(columns + 0.5 - here[0], rows + 0.5 - here[1]), squares))
+    return np.column_stack((columns, rows))[order[: np.count_nonzero(squares <= tolerance**2)]]
+
+
+def _out_of_margin(obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp]) -> int | None:
+    """Which of the cells is the first in sight, but for margins."""
+    passable = np.where(obstacles, np.uint16(BLOCKED), np.uint16(COST_STEPS))
+    farthest_first = np.ascontiguousarray(cells[::-1] + 0.5)
+    found = farthest_clear(passable, *here, farthest_first, np.full(len(cells), COST_STEPS, np.int32))
+    return None if found < 0 else len(cells) - 1 - int(found)
+
+
+def _out_of_obstacle(
+    obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp], before: Point | None
+) -> int | None:
+    """Which of the cells is the first on the robot's side."""
+    obstacles = _filled(obstacles, cells)
+    looked_at = np.arange(len(cells))
+    if len(cells) > MOST_CELLS:
+        half = MOST_CELLS // 2
+        looked_at = np.append(looked_at[:half], np.linspace(half, len(cells) - 1, half).astype(np.intp))
+    cells = cells[looked_at]
+    doors, crossed, is_fit = _doors(obstacles, here, cells)
+    away = np.where(obstacles, math.inf, _distances(obstacles.shape, here))
+    nearest = float(away.min())
+    if before is not None and _is_open(obstacles, before):
+        side = _side(obstacles, here, before, math.dist(before, here) + AROUND)
+    else:
+        row, column = np.unravel_index(away.argmin(), away.shape)
+        reach = max(2 * nearest + AROUND, SMALL + 1 if _is_small(obstacles, here) else 0)
+        side = _side(obstacles, here, (float(column), float(row)), reach)
+        if (is_fit & ~_are_in(side, doors) & (crossed <= nearest + SURE)).any():
+            return None
+    passable = np.where(obstacles, np.uint16(BLOCKED), np.uint16(COST_STEPS))
+    for i in np.flatnonzero(is_fit & _are_in(side, doors)).tolist():
+        if clear(passable, *doors[i].tolist(), *(cells[i] + 0.5).tolist()):
+            return int(looked_at[i])
+    return None
+
+
+def _doors(
+    obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """For each of the cells: where the straight way there leaves the obstacle, how far it has led through it, and
+    whether it seems to meet none after."""
+    ways = cells + 0.5 - here
+    lengths = np.hypot(*ways.T)
+    shares = np.linspace(0.0, 1.0, math.ceil(lengths.max() * _LOOKS) + 1)
+    columns, rows = ((start + np.outer(shares, way)).astype(np.intp) for start, way in zip(here, ways.T))
+    blocked = obstacles[rows, columns]
+    first = blocked.argmin(axis=0)
+    return here + shares[first, None] * ways, shares[first] * lengths, np.count_nonzero(blocked, axis=0) == first
+
+
+def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """With what they enclose, if none of the free cells is in there: no robot is."""
+    is_reached = np.zeros_like(obstacles)
+    is_reached[[0, -1]] = is_reached[:, [0, -1]] = True
+    is_reached[cells[:, 1], cells[:, 0]] = True
+    return ~_connected(~obstacles, is_reached)
+
+
+def _is_small(obstacles: NDArray[np.bool_], here: Point) -> bool:
+    """Whether what the robot is in, with all that is near it, ends near by on all sides. A wall may have been seen with
+    gaps of a cell or two."""
+    obstacles, here = _near(obstacles, here, SMALL + 3)
+    steps = _steps(obstacles.shape, here)
+    whole = _connected(_widened(_widened(obstacles).T).T, steps == 0) & obstacles
+    ends_in_view = not (whole[[0, -1]].any() or whole[:, [0, -1]].any())
+    return ends_in_view and not whole[steps > SMALL].any()
+
+
+def _near(mask: NDArray[np.bool_], here: Point, reach: int) -> tuple[NDArray[np.bool_], Point]:
+    """What is at most so many steps from the robot's cell, and where the robot is in there."""
+    left, top = max(math.floor(here[0]) - reach, 0), max(math.floor(here[1]) - reach, 0)
+    part = mask[top : math.floor(here[1]) + reach + 1, left : math.floor(here[0]) + reach + 1]
+    return part, (here[0] - left, here[1] - top)
+
+
+def _widened(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """By a row above and below."""
+    wider = mask.copy()
+    wider[1:] |= mask[:-1]
+    wider[:-1] |= mask[1:]
+    return wider
+
+
+def _side(obstacles: NDArray[np.bool_], here: Point, place: Point, reach: float) -> NDArray[np.bool_]:
+    """What can be reached from this place within `reach` of the robot's cell; diagonally only past what is open."""
+    return _connected(~obstacles & (_steps(obstacles.shape, here) <= reach), _steps(obstacles.shape, place) == 0)
+
+
+def _connected(within: NDArray[np.bool_], seeds: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """All of `within` that is connected with one of the seeds, not diagonally. Whole rows and columns are gone along at
+    once: the work goes with the turns on the way, not with its length."""
+    closed = np.pad(~within, 1, constant_values=True)
+    runs = np.cumsum(closed).reshape(closed.shape), np.cumsum(closed.T).reshape(closed.T.shape).T
+    found, count = np.pad(seeds & within, 1), -1
+    while count < int(found.sum()):
+        count = int(found.sum())
+        for run in runs:
+            is_met = np.zeros(closed.size + 1, np.bool_)
+            is_met[run[found]] = True
+            found = is_met[run] & ~closed
+    return found[1:-1, 1:-1]
+
+
+def _are_in(side: NDArray[np.bool_], places: NDArray[np.float64]) -> NDArray[np.bool_]:
+    columns, rows = np.floor(places).astype(np.intp).T
+    within: NDArray[np.bool_] = side[rows, columns]
+    return within
+
+
+def _steps(shape: tuple[int, ...], here: Point) -> NDArray[np.intp]:
+    """From the robot's cell to each cell, diagonal ones, too."""
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    steps: NDArray[np.intp] = np.maximum(np.abs(columns - math.floor(here[0])), np.abs(rows - math.floor(here[1])))
+    return steps
+
+
+def _distances(shape: tuple[int, ...], here: Point) -> NDArray[np.float64]:
+    """From the robot to the nearest point of each cell."""
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    dx = np.maximum(np.maximum(columns - here[0], here[0] - columns - 1), 0.0)
+    dy = np.maximum(np.maximum(rows - here[1], here[1] - rows - 1), 0.0)
+    distances: NDArray[np.float64] = np.hypot(dx, dy)
+    return distances
+
+
+def _is_open(obstacles: NDArray[np.bool_], place: Point) -> bool:
+    x, y = math.floor(place[0]), math.floor(place[1])
+    return 0 <= y < obstacles.shape[0] and 0 <= x < obstacles.shape[1] and not obstacles[y, x]

@@ -1,0 +1,375 @@
+"""Follower: how far along its route a robot has come, and the point ahead that it should head for.
+
+The robot is not the papers' agent: it takes many ticks for a cell, is hardly ever at a cell's centre, and its pose is
+noisy. All is in cells, as in sight.py: the centre of cell (0, 0) is (0.5, 0.5). The work goes with waypoint_distance
+and deviation_tolerance, not with the length of the route.
+
+A tick:
+
+1. Where is the robot? At its pose; if that is in an obstacle, where it was last, or else at the cell to get out by.
+2. Where is it on the route? At the foot: the nearest point within the tolerance and in clear sight. No foot: it has
+   left the route. Cells before the foot are passed.
+3. Where to? Points ahead are fit if the straight way there keeps to the route. Of these, in this order: the farthest
+   in sight from the robot, from its foot and from half a cell beside it, if it is not near; the last waypoint, if it
+   is in sight and not near; whatever is farther and in sight from robot and foot; whatever is in sight at all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Cell
+from tb_planner.search.grid import BLOCKED
+from tb_planner.search.sight import clear, farthest_clear
+
+Point: TypeAlias = tuple[float, float]
+
+LEAST_TOLERANCE = 1.5  # a robot anywhere in its cell is up to 0.71 from the centre, where its route begins
+LEAST_DISTANCE = 2.0  # beyond the next centre, or the robot would creep up to it and never pass it
+NOISE = 1.5  # a pose in an obstacle is taken for noise if so near to a good one
+MARGIN = 0.5  # a waypoint farther on must be in sight from so far beside the robot, too
+NEAR = 0.4  # of waypoint_distance: robots stop short of a waypoint, so one so near gives way to any other in sight,
+# and costs do not keep the waypoint nearer
+SHORT = 0.1  # of waypoint_distance: so near to a waypoint robots may stop
+SAME_WAYPOINT = 1.5  # a route that has given way so little still leads to the waypoint
+ANY_COST = 65535
+HAIR = 1e-6  # a waypoint so near to the edge of an obstacle is in it for whoever rounds otherwise
+CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Where to head for, and which way the route goes there, in radians of the grid's axes."""
+
+    x: float
+    y: float
+    heading: float
+    at_end: bool
+    """It is the end of the route, at the goal."""
+    index: int
+    """Of the route's cells, the one aimed at."""
+
+
+class Follower:
+    """Keeps, from tick to tick, the last waypoint, the last good pose and the cells just passed.
+
+    In a tick, passed() comes first; the route given to aim() begins where passed() said. Routes may be cut off after
+    `window` cells. corner_cutting: as the grid's; where the route cuts a corner, its step counts as sight.
+    """
+
+    def __init__(self, *, waypoint_distance: float, deviation_tolerance: float, corner_cutting: bool = False):
+        for name, value in (('waypoint_distance', waypoint_distance), ('deviation_tolerance', deviation_tolerance)):
+            if not 0 <= value < math.inf:
+                raise ValueError(f'{name} is {value}; it is a number of cells, >= 0')
+        self._distance = max(float(waypoint_distance), LEAST_DISTANCE)
+        self._tolerance = max(float(deviation_tolerance), LEAST_TOLERANCE)
+        self._near = max(NEAR * self._distance, 1.0)
+        self._short = SHORT * self._distance
+        self._corner_cutting = corner_cutting
+        self.forget()
+
+    @property
+    def window(self) -> int:
+        """How many cells of the route are looked at."""
+        return math.ceil(self._distance + self._tolerance) + 2
+
+    def forget(self) -> None:
+        """A new goal, or a grid of another geometry."""
+        self._trail = np.empty((0, 2), np.int32)
+        self._good: Point | None = None
+        self._in_doubt = False
+        self._waypoint: Point | None = None
+
+    def take_over(self, waypoint: Point | None) -> None:
+        """Afresh, but towards the waypoint that was given before, as far as this follower's route goes there, too."""
+        self.forget()
+        self._waypoint = waypoint
+
+    @property
+    def waypoint(self) -> Point | None:
+        """The last one, if it was on the route."""
+        return self._waypoint
+
+    def passed(
+        self,
+        terrain: NDArray[np.uint16],
+        route: NDArray[np.int32],
+        position: Point,
+        way_out: Cell | None = None,
+    ) -> int | None:
+        """How many cells of the route the robot has put behind it, never less than before; None if it has left it.
+
+        It has left the route if no point of it within the tolerance is in clear sight. A jump across a wall has to be
+        seen twice if it may be noise. Where the robot has just been is still on the route, since noise or a push may
+        take it back. way_out: the cell by which the robot leaves an obstacle, if it is in one; else the nearest."""
+        line = self._line(route, None)
+        here = self._here(terrain, line, position, way_out)
+        foot = None if here is None else self._foot(terrain, line, here.point)
+        self._in_doubt = not self._in_doubt and self._is_doubtful(terrain, line, foot, position)
+        if self._in_doubt:
+            return 0
+        if here is None or foot is None:
+            self.forget()
+            return None
+        self._good = None if here.stuck else here.point
+        passed = max(foot.at - line.start, 0)
+        self._trail = line.cells[: line.start + passed][-math.ceil(self._tolerance) :]
+        return passed
+
+    def aim(
+        self,
+        terrain: NDArray[np.uint16],
+        route: NDArray[np.int32],
+        position: Point,
+        end: Point | None = None,
+        way_out: Cell | None = None,
+    ) -> Aim:
+        """The farthest point up to waypoint_distance ahead that is in clear sight, through no cell dearer than the
+        route there; what is near is not left out for its cost. Going straight to it never leaves the route by more
+        than a third of the tolerance.
+
+        It goes farther only if it is in sight from the robot and from the route beside it, and back only if it is no
+        longer in sight or the route has changed. `end` is the exact point that stands for the route's last cell. In an
+        obstacle the aim is the way out. With nothing in sight it is the robot's own position. Where robots
+        would stop short of it, it is a place beyond, if that is clear."""
+        line = self._line(route, end)
+        here = self._here(terrain, line, position, way_out)
+        foot = None if here is None or here.stuck or self._in_doubt else self._foot(terrain, line, here.point)
+        if here is None or foot is None:
+            x, y = position
+            if here is not None and here.stuck:
+                x, y = self._beyond(terrain, position, here.point)
+            return Aim(x, y, line.heading(line.start, position), False, 0)
+        chosen = self._choose(terrain, line, foot, here.point)
+        index = foot.at if chosen is None else chosen
+        x, y = foot.point if chosen is None else line.point(chosen)
+        self._waypoint = None if chosen is None else line.point(chosen)
+        at_end = end is not None and line.whole and index == chosen == len(line.cells) - 1
+        if not at_end:
+            x, y = self._beyond(terrain, here.point, (x, y))
+        return Aim(x, y, line.heading(index, position), at_end, max(index - line.start, 0))
+
+    def _beyond(self, terrain: NDArray[np.uint16], position: Point, point: Point) -> Point:
+        """The point; if it is so near that a robot might stop before it, a clear place straight on from there."""
+        away = math.dist(position, point)
+        if not 0.0 < away <= self._short:
+            return point
+        ahead = (point[0] - position[0]) / away, (point[1] - position[1]) / away
+        for farther in (1.0, 0.5, 0.25):
+            way = farther * min(self._short, self._tolerance / 3)
+            if clear(terrain, *point, *_moved(point, ahead, way + HAIR)):
+                return _moved(point, ahead, way)
+        return point
+
+    def _line(self, route: NDArray[np.int32], end: Point | None) -> _Line:
+        """The trail, if it leads to where the route begins, and the route within the window."""
+        ahead, trail = route[: self.window], self._trail
+        if len(trail) and np.abs(trail[-1] - ahead[0]).max() > 1:
+            trail = trail[:0]
+        cells = np.concatenate((trail, ahead))
+        points = cells + np.float64(0.5)
+        whole = len(route) == len(ahead)
+        if whole and end is not None:
+            points[-1] = end
+        return _Line(cells, points, len(trail), whole)
+
+    def _here(self, terrain: NDArray[np.uint16], line: _Line, position: Point, way_out: Cell | None) -> _Here | None:
+        """The position; in an obstacle the last good one, if it is near, or else where the robot gets out."""
+        if _is_free(terrain, position):
+            return _Here(position, False)
+        good = self._last_good(position, NOISE)
+        if good is not None and _is_free(terrain, good):
+            return _Here(good, False)
+        if way_out is None:
+            reach = math.ceil(self._distance + self._tolerance)
+            cell = math.floor(position[0]), math.floor(position[1])
+            way_out = _nearest_free(terrain, cell, line.cell(line.start), reach)
+        return None if way_out is None else _Here((way_out[0] + 0.5, way_out[1] + 0.5), True)
+
+    def _last_good(self, position: Point, within: float) -> Point | None:
+        """The last pose from which the route was in sight, if it is so near."""
+        return self._good if self._good is not None and math.dist(self._good, position) <= within else None
+
+    def _is_doubtful(self, terrain: NDArray[np.uint16], line: _Line, foot: _Foot | None, position: Point) -> bool:
+        """Whether the robot seems to be off the route, or across a wall on another part of it, by a jump that noise can
+        make."""
+        good = self._last_good(position, self._tolerance)
+        if good is None or foot is None:
+            return good is not None
+        return foot.at - line.start > self._tolerance and not clear(terrain, *good, *position)
+
+    def _foot(self, terrain: NDArray[np.uint16], line: _Line, position: Point) -> _Foot | None:
+        """The nearest point ahead that is within the tolerance and in clear sight, else the nearest on the trail."""
+        for first, last in ((line.start, len(line.cells)), (0, line.start + 1)):
+            feet, shares = _feet(line.points[first:last], position)
+            distances = np.hypot(*(feet - position).T)
+            for i in distances.argsort(kind='stable').tolist():
+                if distances[i] > self._tolerance:
+                    break
+                x, y = feet[i].tolist()
+                if clear(terrain, *position, x, y):
+                    return _Foot((x, y), first + i + int(shares[i] == 1.0))
+        return None
+
+    def _choose(self, terrain: NDArray[np.uint16], line: _Line, foot: _Foot, position: Point) -> int | None:
+        """The index of the waypoint; None if nothing ahead is in sight."""
+        first = min(foot.at + 1, len(line.cells) - 1)
+        columns, rows = line.cells[foot.at :].T
+        route_costs = np.maximum.accumulate(terrain[rows, columns])[first - foot.at :]
+        dearest = np.maximum(route_costs, terrain[int(position[1]), int(position[0])]).astype(np.int32)
+        chosen = first + self._farthest(terrain, line.points[first:], dearest, foot, position, self._kept(line, first))
+        if self._corner_cutting and line.cuts_corner(terrain, chosen):
+            feet, _ = _feet(line.points[chosen : chosen + 2], position)
+            chosen += int(math.dist(feet[0], position) <= CORNER)
+        return chosen if chosen >= first else None
+
+    def _kept(self, line: _Line, first: int) -> int:
+        """Where among the points ahead the last waypoint is, or was before the route gave way a little; else -1."""
+        if self._waypoint is None:
+            return -1
+        distances = np.hypot(*(line.points[first:] - self._waypoint).T)
+        nearest = int(distances.argmin())
+        return nearest if distances[nearest] <= SAME_WAYPOINT else -1
+
+    def _farthest(
+        self,
+        terrain: NDArray[np.uint16],
+        points: NDArray[np.float64],
+        dearest: NDArray[np.int32],
+        foot: _Foot,
+        position: Point,
+        kept: int,
+    ) -> int:
+        """Which of the points ahead to head for; -1 if none is in sight."""
+
+        def farthest_from(places: list[Point], among: NDArray[np.intp]) -> int:
+            """The farthest in sight from every one of these places."""
+            while len(among):
+                ends, limits = points[among], dearest[among]
+                last = min(farthest_clear(terrain, *place, ends, limits) for place in places)
+                if last == len(among) - 1:
+                    return int(among[last])
+                among = among[: last + 1]
+            return -1
+
+        ways = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
+        # however dear it is beside the route: a diagonal step touches it, and a robot may stop short of what is near
+        dearest[ways <= max(self._near, LEAST_DISTANCE)] = ANY_COST
+        share = self._tolerance / 3  # the rest is for noise and drift
+        is_near = math.dist(position, foot.point) <= share  # else it has to come nearer first
+        reach = self._distance if is_near else min(self._distance, self._tolerance)
+        fit = np.flatnonzero(_keep_to_route(points - foot.point, share) & (ways <= max(reach, ways[0])))
+        if kept >= 0 and not (
+            ways[kept] <= self._distance + self._tolerance
+            and clear(terrain, *position, *points[kept], 2 * int(dearest[kept]))
+        ):
+            kept = -1
+        x, y = position
+        beside = [(x - MARGIN, y), (x + MARGIN, y), (x, y - MARGIN), (x, y + MARGIN)]
+        places = [position, foot.point, *(place for place in beside if _is_free(terrain, place))]
+        farther = farthest_from(places, fit[fit > kept])
+        if farther >= 0 and math.dist(position, points[farther]) > self._near:
+            return farther
+        if kept >= 0 and math.dist(position, points[kept]) > self._near:
+            return kept
+        if kept >= 0:
+            return max(farthest_from([position, foot.point], fit[fit > kept]), kept)
+        return farthest_from([position], fit)
+
+
+class _Here(NamedTuple):
+    """Where the robot is taken to be."""
+
+    point: Point
+    stuck: bool
+    """It is in an obstacle, and this is where it gets out."""
+
+
+class _Foot(NamedTuple):
+    """The robot's place on the line, and the last cell centre at or before it."""
+
+    point: Point
+    at: int
+
+
+class _Line(NamedTuple):
+    """The cells just passed and, from `start` on, those of the route."""
+
+    cells: NDArray[np.int32]
+    points: NDArray[np.float64]
+    start: int
+    whole: bool
+    """The route has not been cut off."""
+
+    def cell(self, index: int) -> Cell:
+        x, y = self.cells[index].tolist()
+        return x, y
+
+    def point(self, index: int) -> Point:
+        x, y = self.points[index].tolist()
+        return x, y
+
+    def heading(self, index: int, position: Point) -> float:
+        """Over a few cells, since a step alone knows eight directions only."""
+        x0, y0 = self.point(max(index - 2, 0)) if len(self.points) > 1 else position
+        x1, y1 = self.point(min(index + 2, len(self.points) - 1))
+        return math.atan2(y1 - y0, x1 - x0)
+
+    def cuts_corner(self, terrain: NDArray[np.uint16], index: int) -> bool:
+        """Whether the step from here to the next cell goes past an obstacle's corner."""
+        if index + 1 >= len(self.cells):
+            return False
+        (x0, y0), (x1, y1) = self.cell(index), self.cell(index + 1)
+        return bool(terrain[y1, x1] != BLOCKED and (terrain[y0, x1] == BLOCKED or terrain[y1, x0] == BLOCKED))
+
+
+def _is_free(terrain: NDArray[np.uint16], position: Point) -> bool:
+    x, y = math.floor(position[0]), math.floor(position[1])
+    return 0 <= y < terrain.shape[0] and 0 <= x < terrain.shape[1] and bool(terrain[y, x] != BLOCKED)
+
+
+def _moved(point: Point, direction: Point, way: float) -> Point:
+    return point[0] + way * direction[0], point[1] + way * direction[1]
+
+
+def _nearest_free(terrain: NDArray[np.uint16], cell: Cell, s_current: Cell, reach: int) -> Cell | None:
+    """The free cell nearest to this one, s_current if none is nearer; None if that is out of reach."""
+    x, y = cell
+    to_s_current = (s_current[0] - x) ** 2 + (s_current[1] - y) ** 2
+    reach = min(reach, math.isqrt(to_s_current) + 1)
+    left, top = max(x - reach, 0), max(y - reach, 0)
+    rows, columns = np.nonzero(terrain[top : max(y + reach + 1, 0), left : max(x + reach + 1, 0)])
+    distances = (columns + left - x) ** 2 + (rows + top - y) ** 2
+    if len(distances) and distances.min() < to_s_current:
+        i = int(distances.argmin())
+        return int(columns[i]) + left, int(rows[i]) + top
+    return s_current if to_s_current <= reach**2 else None
+
+
+def _feet(points: NDArray[np.float64], position: Point) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For each step from point to point the place nearest to the position, and how much of the step lies before it."""
+    if len(points) == 1:
+        return points, np.zeros(1)
+    steps = np.diff(points, axis=0)
+    shares = ((position - points[:-1]) * steps).sum(1) / np.maximum((steps * steps).sum(1), 1e-9)
+    shares = np.minimum(np.maximum(shares, 0.0), 1.0)
+    return points[:-1] + shares[:, None] * steps, shares
+
+
+def _keep_to_route(offsets: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
+    """For each of the points that follow each other whether the straight way there passes none before it by more than
+    `most`. The ways that do so to one point fill a cone; those that do so to all, the cut of their cones."""
+    distances = np.hypot(*offsets.T)
+    far = distances > most
+    if not far.any():
+        return ~far
+    angles = np.arctan2(offsets[:, 1], offsets[:, 0])
+    angles = np.remainder(angles - angles[far.argmax()] + math.pi, 2 * math.pi) - math.pi
+    spread = np.where(far, np.arcsin(most / np.maximum(distances, most)), math.pi)
+    within = (np.maximum.accumulate(angles - spread) <= angles) & (angles <= np.minimum.accumulate(angles + spread))
+    return within | ~far

@@ -1,0 +1,124 @@
+"""Somebody who gives a robot its goal and looks on: over ROS, as a process of its own."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import rclpy
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import OccupancyGrid, Path
+from numpy.typing import NDArray
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import String, UInt32
+
+from tb_planner.geometry import Pose2D
+from tb_planner.navigation.navigator import NavigationStatus
+from tb_planner.ros.conversions import occupancy_from_cdr, pose_message
+from tb_planner.tools.drive import Drive, Place, length_m
+
+RESTARTS = 'restarts_'
+
+_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_RELIABLE = QoSProfile(depth=10)
+_NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class DemoMonitor:
+    """Hears what simulator and planner say while it is spun; what it sees goes into a Drive."""
+
+    def __init__(self, drive: Drive) -> None:
+        self.drive = drive
+        self.status = ''
+        self.facts: dict[str, str] = {}
+        """The planner's last diagnostics."""
+        self.collisions: int | None = None
+        self.place: Place | None = None
+        self._plan: NDArray[np.float64] = np.empty((0, 2))
+        self._context = rclpy.Context()
+        self._context.init()  # its signals stay with the program
+        self._node = rclpy.create_node('onlooker', context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', _RELIABLE)
+        hear = self._node.create_subscription
+        hear(OccupancyGrid, 'map', self._see_map, _LATCHED, raw=True)
+        hear(PoseStamped, 'pose', self._see_pose, _NEWEST)
+        hear(Path, 'plan', self._see_plan, _LATCHED)
+        hear(String, 'tb_planner/status', self._see_status, _LATCHED)
+        hear(UInt32, 'simulator/collisions', self._see_collisions, _LATCHED)
+        hear(DiagnosticArray, '/diagnostics', self._see_diagnostics, _RELIABLE)
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.shutdown()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether planner and simulator are both there, and listen."""
+        heard = self.status and self.place is not None and self.collisions is not None
+        return bool(heard) and self._goals.get_subscription_count() >= 2
+
+    @property
+    def has_arrived(self) -> bool:
+        return self.status == NavigationStatus.ARRIVED
+
+    @property
+    def distance_to_go_m(self) -> float | None:
+        """Along the plan, and straight on where it does not reach the goal."""
+        if self.place is None:
+            return None
+        if not len(self._plan):
+            return math.dist(self.place, self.drive.goal)
+        nearest = int(np.hypot(*(self._plan - self.place).T).argmin())
+        return length_m(np.vstack([self.place, self._plan[nearest + 1 :], self.drive.goal]))
+
+    def give_goal(self) -> None:
+        self._goals.publish(pose_message(Pose2D(*self.drive.goal), 'map', Time()))
+
+    def spin_until(self, condition: Callable[[], object], limit_s: float) -> bool:
+        """Whether the condition has come true in time."""
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                return False
+            self._executor.spin_once(timeout_sec=min(left_s, 0.1))
+        return True
+
+    def _see_map(self, data: bytes) -> None:
+        seen = occupancy_from_cdr(data)
+        self.drive.see_map(seen.values, seen.geometry)
+
+    def _see_pose(self, message: PoseStamped) -> None:
+        self.place = (message.pose.position.x, message.pose.position.y)
+        self.drive.see_pose(self.place)
+
+    def _see_plan(self, message: Path) -> None:
+        points = [(pose.pose.position.x, pose.pose.position.y) for pose in message.poses]
+        self._plan = np.array(points, np.float64).reshape(-1, 2)
+
+    def _see_status(self, message: String) -> None:
+        self.status = message.data
+
+    def _see_collisions(self, message: UInt32) -> None:
+        self.collisions = message.data
+
+    def _see_diagnostics(self, message: Any) -> None:
+        for status in message.status:
+            if status.name.endswith('tb_planner: planner'):
+                self.facts = {item.key: item.value for item in status.values}
+                self.drive.see_restarts(
+                    {
+                        key.removeprefix(RESTARTS): int(value)
+                        for key, value in self.facts.items()
+                        if key.startswith(RESTARTS)
+                    }
+                )

@@ -1,0 +1,120 @@
+# cython: language_level=3, infer_types=True
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Squared distances to the nearest obstacle, exact up to a bound, in time that goes with the number of cells.
+
+Distances are Euclidean, between cell centres, so their squares are whole numbers. The method is that of Meijster,
+Roerdink and Hesselink, "A general algorithm for computing distance transforms in linear time" (2000): first the
+distance within each column, then along each row the lower envelope of one parabola a column. Columns with no obstacle
+within the bound have none, which makes sparse maps cheap.
+
+One source, two modes, as in kernel.py. The work is done without the GIL.
+"""
+
+import numpy as np
+
+try:
+    import cython
+except ImportError:
+    from tb_planner.search import no_cython as cython
+
+COMPILED = cython.compiled
+MAX_BOUND = 46339
+"""The largest bound: its square fits the result's 32 bits."""
+SHORT = 11
+"""Up to this bound all offsets are tried; twice its square fits a byte."""
+
+if not cython.compiled:  # distance.pxd has these for the compiler
+    COLUMN, HEIGHT, BEGIN = 0, 1, 2  # of a piece of the envelope
+
+
+def squared_distances(obstacles, bound):
+    """By cell of a bool array [y, x]: the square of the distance to the nearest True one, at most bound**2 + 1."""
+    if obstacles.ndim != 2 or obstacles.dtype not in (np.bool_, np.uint8):
+        raise ValueError(f'obstacles are {obstacles.ndim}-dimensional and {obstacles.dtype}, not 2 and bool')
+    if not 0 <= bound <= MAX_BOUND:
+        raise ValueError(f'bound {bound} is not within 0 to {MAX_BOUND}')
+    if bound <= SHORT:
+        return short_squares(obstacles, bound)
+    squares = np.empty(obstacles.shape, np.int32)
+    if obstacles.size > 0:
+        envelope = np.empty((obstacles.shape[1], 3), np.int32)
+        source = np.ascontiguousarray(obstacles).view(np.uint8)
+        transform(memoryview(source), bound, memoryview(squares), memoryview(envelope))
+    return squares
+
+
+def short_squares(obstacles, bound):
+    """Within columns, then within rows, one offset after the other: NumPy is quick with whole arrays of bytes."""
+    far = bound * bound + 1
+    apart = np.where(obstacles, np.uint8(0), np.uint8(far))
+    for _ in range(2):
+        squares = apart.copy()
+        for offset in range(1, min(bound, len(apart) - 1) + 1):
+            beside = apart + np.uint8(offset * offset)
+            np.minimum(squares[offset:], beside[:-offset], out=squares[offset:])
+            np.minimum(squares[:-offset], beside[offset:], out=squares[:-offset])
+        apart = np.ascontiguousarray(squares.T)
+    return apart.astype(np.int32)
+
+
+def transform(obstacles, bound, squares, envelope):
+    with cython.nogil:
+        within_columns(obstacles, bound + 1, squares)
+        for y in range(squares.shape[0]):
+            along_row(squares, y, bound, envelope)
+
+
+def within_columns(obstacles, far, distances):
+    """The distance to the nearest obstacle above or below, at most `far`."""
+    rows, width = obstacles.shape[0], obstacles.shape[1]
+    for x in range(width):
+        distances[0, x] = 0 if obstacles[0, x] else far
+    for y in range(1, rows):
+        for x in range(width):
+            distances[y, x] = 0 if obstacles[y, x] else min(distances[y - 1, x] + 1, far)
+    for y in range(rows - 2, -1, -1):
+        for x in range(width):
+            distances[y, x] = min(distances[y, x], distances[y + 1, x] + 1)
+
+
+def along_row(squares, y, bound, envelope):
+    """From distances within columns to squared distances in the plane, in place.
+
+    Piece i of the lower envelope holds its parabola's column, how high it stands there, and where the piece begins.
+    """
+    width = squares.shape[1]
+    pieces = 0
+    for x in range(width):
+        distance = squares[y, x]
+        if distance <= bound:
+            pieces = add_parabola(x, distance * distance, width, pieces, envelope)
+    most = bound * bound + 1
+    end = width
+    for i in range(pieces - 1, -1, -1):
+        for x in range(envelope[i, BEGIN], end):
+            squares[y, x] = min(parabola(x, envelope[i, COLUMN], envelope[i, HEIGHT]), most)
+        end = envelope[i, BEGIN]
+    for x in range(end):
+        squares[y, x] = most
+
+
+def parabola(x, column, height):
+    return (x - column) * (x - column) + height
+
+
+def add_parabola(x, square, width, pieces, envelope):
+    """Takes in the parabola of column x, right of all others so far; the number of pieces after that."""
+    while pieces > 0:
+        last = pieces - 1
+        begin = envelope[last, BEGIN]
+        if parabola(begin, envelope[last, COLUMN], envelope[last, HEIGHT]) < parabola(begin, x, square):
+            break
+        pieces = last
+    begin = 0
+    if pieces > 0:
+        column = envelope[last, COLUMN]
+        begin = (x * x - column * column + square - envelope[last, HEIGHT]) // (2 * (x - column)) + 1
+    if begin < width:
+        envelope[pieces, COLUMN], envelope[pieces, HEIGHT], envelope[pieces, BEGIN] = x, square, begin
+        pieces += 1
+    return pieces

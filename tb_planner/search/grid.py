@@ -1,0 +1,379 @@
+"""Grid: cells, costs and legal moves; update() says what changed.
+
+A cell is (x, y); arrays are [y, x]; a state is the int y * width + x. Costs are symmetric, because the agent walks back
+along the edges of its search tree: c(u, v) = length (t(u) + t(v)) / 2, with t >= 1 and length 1 or sqrt(2).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tb_planner.geometry import Box, Cell
+from tb_planner.search import kernel
+
+COST_STEPS = 16  # costs are multiples of 1/16: sums of them are exact, and ties are ties
+MAX_COST = (2**16 - 1) // COST_STEPS
+MAX_STATES = 2**31 - 1
+MAX_G = 2**43 - 1  # what the kernel has room for
+DIAGONAL = 1393  # the kernel's diagonal step, in its units
+
+BLOCKED = 0  # in terrain
+NORTH, EAST, SOUTH, WEST, NORTH_EAST, SOUTH_EAST, SOUTH_WEST, NORTH_WEST = (1 << d for d in range(8))
+
+
+class OutsideGrid(ValueError):
+    """A cell, or a part of a patch, that the grid does not have."""
+
+
+class StartBlocked(ValueError):
+    """The agent stands in a blocked cell, and no free one is within the tolerance."""
+
+
+class GoalBlocked(ValueError):
+    """The goal is a blocked cell, and no free one is within the tolerance."""
+
+
+@dataclass(frozen=True)
+class GridChange:
+    """What an update changed, as states."""
+
+    increased: NDArray[np.int32]
+    decreased: NDArray[np.int32]
+    opened: NDArray[np.int32]  # those of decreased past which diagonal steps may have become legal
+
+    def __bool__(self) -> bool:
+        return bool(len(self.increased) or len(self.decreased))
+
+    @classmethod
+    def between(cls, old: Grid, new: Grid, boxes: Iterable[Box]) -> GridChange:
+        """How the new grid differs from the old one in these boxes, which do not overlap."""
+        parts = [_difference(new, box, old.cost_u16[box.slices], new.cost_u16[box.slices]) for box in boxes]
+        parts = [part for part in parts if part]
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            *(
+                np.concatenate([np.empty(0, np.int32), *(getattr(part, name) for part in parts)])
+                for name in ('increased', 'decreased', 'opened')
+            )
+        )
+
+
+class Grid:
+    """Cells that are free or blocked, or that cost something to cross.
+
+    values: bool [y, x], True is blocked; or costs, float >= 1, inf is blocked, kept as multiples of 1/16.
+    """
+
+    def __init__(self, values: ArrayLike, *, neighbours: int = 8, corner_cutting: bool = False):
+        array = _checked_array(values)
+        self._make(array.shape, neighbours, corner_cutting, array.dtype != np.bool_)
+        self.cost_u16[...] = _terrain(array)
+        self._total = int(self.cost_u16.sum(dtype=np.int64))
+        self.check_room()
+        for box in self.box.tiles(256):  # which stay in the cache
+            self._free[box.y0 + 1 : box.y1 + 1, box.x0 + 1 : box.x1 + 1] = self.cost_u16[box.slices] != BLOCKED
+        for box in self.box.tiles(256):
+            self._set_moves(box)
+
+    @classmethod
+    def all_blocked(
+        cls, width: int, height: int, *, weighted: bool, neighbours: int = 8, corner_cutting: bool = False
+    ) -> Grid:
+        """A grid to be written to. Memory is taken only then."""
+        grid = cls.__new__(cls)
+        grid._make((height, width), neighbours, corner_cutting, weighted)
+        return grid
+
+    def _make(self, shape: tuple[int, ...], neighbours: int, corner_cutting: bool, weighted: bool) -> None:
+        if neighbours not in (4, 8):
+            raise ValueError(f'neighbours is {neighbours}; a cell has 4 or 8')
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(f'the grid has shape {shape}; it needs two dimensions and at least one cell')
+        self.height, self.width = shape
+        if self.width * self.height > MAX_STATES:
+            raise ValueError(f'the grid has {self.width * self.height} cells; at most {MAX_STATES} are possible')
+        self.neighbours = neighbours
+        self.corner_cutting = bool(corner_cutting)
+        self.weighted = weighted
+        self.cost_u16 = np.zeros(shape, np.uint16)
+        self.legal_moves = np.zeros(shape, np.uint8)
+        self._free = np.zeros((self.height + 2, self.width + 2), np.uint8)
+        self._total = 0
+        self.spare_search: kernel.Search | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, 'spare_search': None}  # which cannot be copied, and need not be
+
+    def new_search(self) -> kernel.Search:
+        """A search on this grid; its memory is taken where the search goes."""
+        return kernel.Search(
+            self.legal_moves.reshape(-1), self.cost_u16.reshape(-1), self.width, self.neighbours, self.weighted
+        )
+
+    def take_search(self) -> kernel.Search:
+        """The search whose memory is kept here, or a new one."""
+        search, self.spare_search = self.spare_search or self.new_search(), None
+        return search
+
+    def keep_search(self, search: kernel.Search) -> None:
+        """For the next that needs one; it is to be a search on this grid."""
+        self.spare_search = search
+
+    def prepare(self) -> None:
+        """Takes a search's memory from the system now, for the next planner or find_path: that then needs no time for
+        it, whatever the size of the map."""
+        search = self.take_search()
+        search.touch_memory()
+        self.keep_search(search)
+
+    @property
+    def box(self) -> Box:
+        """All of its cells."""
+        return Box(0, 0, self.width, self.height)
+
+    @property
+    def blocked(self) -> NDArray[np.bool_]:
+        return self.cost_u16 == BLOCKED
+
+    @property
+    def costs(self) -> NDArray[np.float32]:
+        """Traversal costs as they are kept, inf where blocked."""
+        costs = self.cost_u16.astype(np.float32) / np.float32(COST_STEPS)
+        costs[self.cost_u16 == BLOCKED] = np.inf
+        return costs
+
+    def contains(self, cell: Cell) -> bool:
+        x, y = cell
+        return 0 <= x < self.width and 0 <= y < self.height
+
+    def is_blocked(self, cell: Cell) -> bool:
+        return bool(self.cost_u16.reshape(-1)[self.state(cell)] == BLOCKED)
+
+    def state(self, cell: Cell, what: str = 'cell') -> int:
+        """The state of a cell; raises OutsideGrid."""
+        x, y = whole_numbers(cell, what)
+        if not self.contains((x, y)):
+            raise OutsideGrid(f'{what} ({x}, {y}) is outside the {self.width} x {self.height} grid')
+        return y * self.width + x
+
+    def cell(self, state: int) -> Cell:
+        y, x = divmod(int(state), self.width)
+        return x, y
+
+    def cells(self, states: ArrayLike) -> list[Cell]:
+        ys, xs = np.divmod(np.asarray(states, np.int64), self.width)
+        return list(zip(xs.tolist(), ys.tolist(), strict=True))
+
+    def step_cost(self, a: Cell, b: Cell) -> float:
+        """The cost of the step from a to b, inf if it is not a legal one."""
+        a, b = whole_numbers(a, 'a'), whole_numbers(b, 'b')
+        dx, dy = b[0] - a[0], b[1] - a[1]
+        direction = _DIRECTIONS.get((dx, dy))
+        if direction is None or not self.contains(a) or not self.legal_moves[a[1], a[0]] & direction:
+            return math.inf
+        t = (int(self.cost_u16[a[1], a[0]]) + int(self.cost_u16[b[1], b[0]])) / (2 * COST_STEPS)
+        return t * math.sqrt(2) if dx and dy else t
+
+    def step_sums(self, states: NDArray[np.int32]) -> tuple[int, int]:
+        """(straight, diagonal) of a walk from the first of these states to the last: how many steps, or, on a grid with
+        costs, the sum of the costs at both ends of each."""
+        ys, xs = np.divmod(states, self.width)
+        diagonal = (np.diff(xs) != 0) & (np.diff(ys) != 0)
+        terrain = self.cost_u16.reshape(-1)[states].astype(np.int64)
+        steps = terrain[:-1] + terrain[1:] if self.weighted else np.ones(len(diagonal), np.int64)
+        return int(steps[~diagonal].sum()), int(steps[diagonal].sum())
+
+    def cost_of(self, straight: int, diagonal: int) -> float:
+        """The true cost of moves with these sums, see step_sums()."""
+        return (straight + diagonal * math.sqrt(2)) / (2 * COST_STEPS if self.weighted else 1)
+
+    def first_illegal_step(self, states: NDArray[np.int32]) -> int | None:
+        """The index of the first state from which the next one cannot be stepped to, or None."""
+        y, x = np.divmod(states, self.width)
+        dx, dy = np.diff(x), np.diff(y)
+        near = (np.abs(dx) <= 1) & (np.abs(dy) <= 1)
+        bits = _BITS[np.clip(dy, -1, 1) + 1, np.clip(dx, -1, 1) + 1]
+        illegal = ~near | (self.legal_moves.reshape(-1)[states[:-1]] & bits == 0)
+        return int(illegal.argmax()) if illegal.any() else None
+
+    def nearest_free(self, cell: Cell, tolerance: int) -> Cell | None:
+        """The free cell nearest to this one, at most `tolerance` cells away; ties go to the first row, then column."""
+        x, y = cell
+        if not self.is_blocked(cell):
+            return cell
+        left, top = max(x - tolerance, 0), max(y - tolerance, 0)
+        rows, columns = np.nonzero(self.cost_u16[top : y + tolerance + 1, left : x + tolerance + 1])
+        distance = (columns + left - x) ** 2 + (rows + top - y) ** 2
+        if len(distance) == 0 or distance.min() > tolerance**2:
+            return None
+        i = int(distance.argmin())
+        return int(columns[i]) + left, int(rows[i]) + top
+
+    def update(self, values: ArrayLike, at: Cell | None = None) -> GridChange:
+        """Takes in a new map, or a patch whose first cell is `at`. The work goes with the size of what is given."""
+        array = _checked_array(values)
+        if array.dtype != np.bool_ and not self.weighted:
+            raise ValueError(f'the update has dtype {array.dtype}; this grid knows blocked cells only and takes bool')
+        x, y = (0, 0) if at is None else whole_numbers(at, 'at')
+        self._check_patch(array.shape, None if at is None else (x, y))
+        height, width = array.shape
+        new = _terrain(array)
+        box = Box(x, y, x + width, y + height)
+        change = _difference(self, box, self.cost_u16[box.slices], new)
+        if not change:
+            return change
+        rows, columns = np.divmod(np.concatenate((change.increased, change.decreased)), self.width)
+        box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+        new = new[Box(x, y, x + width, y + height).part(box)]
+        self._check_room(self._total + self._rise(new, box))
+        self.write(new, box)
+        return change
+
+    def write(self, terrain: NDArray[np.uint16], box: Box) -> bool:
+        """Takes in new terrain for a box, unchecked: costs in sixteenths, 0 is blocked. False if nothing changes.
+
+        Whoever has written costs asks check_room() whether there is room for their sums."""
+        old = self.cost_u16[box.slices]
+        if np.array_equal(old, terrain):
+            return False
+        self._total += self._rise(terrain, box)
+        old[...] = terrain
+        free = terrain != BLOCKED
+        kept = self._free[box.y0 + 1 : box.y1 + 1, box.x0 + 1 : box.x1 + 1]
+        if not np.array_equal(free, kept):
+            kept[...] = free
+            self._set_moves(box.grown(1, self.box))
+        return True
+
+    def copy(self, other: Grid, box: Box) -> None:
+        """Makes this box as it is in another grid of the same kind and size."""
+        old, new = self.cost_u16[box.slices], other.cost_u16[box.slices]
+        self._total += self._rise(new, box)
+        old[...] = new
+        free = slice(box.y0 + 1, box.y1 + 1), slice(box.x0 + 1, box.x1 + 1)
+        self._free[free] = other._free[free]
+        grown = box.grown(1, self.box)  # a cell's moves go with its neighbours, too
+        self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
+
+    def _rise(self, terrain: NDArray[np.uint16], box: Box) -> int:
+        """Of the sum of all costs, which is needed where there are costs."""
+        if not self.weighted:
+            return 0
+        return int(terrain.sum(dtype=np.int64)) - int(self.cost_u16[box.slices].sum(dtype=np.int64))
+
+    def check_room(self) -> None:
+        """Raises ValueError if a path could cost more than the kernel has room for."""
+        self._check_room(self._total)
+
+    def _check_patch(self, shape: tuple[int, ...], at: Cell | None) -> None:
+        if at is None:
+            if shape != (self.height, self.width):
+                raise ValueError(
+                    f'the new map has shape {shape}; the grid has {(self.height, self.width)} (a patch needs at=(x, y))'
+                )
+            return
+        if len(shape) != 2:
+            raise ValueError(f'the patch has shape {shape}; it needs two dimensions')
+        (x, y), (height, width) = at, shape
+        if x < 0 or y < 0 or x + width > self.width or y + height > self.height:
+            raise OutsideGrid(
+                f'the {width} x {height} patch at ({x}, {y}) reaches outside the {self.width} x {self.height} grid'
+            )
+
+    def _check_room(self, total: int) -> None:
+        """A path visits a cell once at most, so no g exceeds this bound."""
+        bound = 2 * DIAGONAL * total if self.weighted else DIAGONAL * self.width * self.height
+        if bound > MAX_G:
+            mean = total / COST_STEPS / (self.width * self.height)
+            limit = MAX_G / (2 * DIAGONAL) / COST_STEPS / (self.width * self.height)
+            raise ValueError(f'the mean cost of a cell is {mean:.1f}; a grid of this size can take {limit:.1f}')
+
+    def _set_moves(self, box: Box) -> None:
+        """The legal moves of the cells in this box, one bit a direction."""
+
+        def free(dx: int, dy: int) -> NDArray[np.uint8]:
+            return self._free[box.y0 + 1 + dy : box.y1 + 1 + dy, box.x0 + 1 + dx : box.x1 + 1 + dx]
+
+        north, east, south, west = free(0, -1), free(1, 0), free(0, 1), free(-1, 0)
+        moves = north * NORTH | east * EAST | south * SOUTH | west * WEST
+        if self.neighbours == 8:
+            for bit, dx, dy, a, b in (
+                (NORTH_EAST, 1, -1, north, east),
+                (SOUTH_EAST, 1, 1, south, east),
+                (SOUTH_WEST, -1, 1, south, west),
+                (NORTH_WEST, -1, -1, north, west),
+            ):
+                diagonal = free(dx, dy)
+                moves |= (diagonal if self.corner_cutting else diagonal & a & b) * bit
+        self.legal_moves[box.slices] = moves * free(0, 0)
+
+
+_DIRECTIONS = {
+    (0, -1): NORTH,
+    (1, 0): EAST,
+    (0, 1): SOUTH,
+    (-1, 0): WEST,
+    (1, -1): NORTH_EAST,
+    (1, 1): SOUTH_EAST,
+    (-1, 1): SOUTH_WEST,
+    (-1, -1): NORTH_WEST,
+}
+_BITS = np.array(  # by dy + 1 and dx + 1
+    [[NORTH_WEST, NORTH, NORTH_EAST], [WEST, 0, EAST], [SOUTH_WEST, SOUTH, SOUTH_EAST]], np.uint8
+)
+
+
+def whole_numbers(cell: Cell, what: str) -> Cell:
+    """A cell as plain ints; raises ValueError."""
+    try:
+        x, y = (operator.index(i) for i in cell)
+    except (TypeError, ValueError):
+        raise ValueError(f'{what} is {cell}; it is two whole numbers, x and y') from None
+    return x, y
+
+
+def _difference(grid: Grid, box: Box, old: NDArray[np.uint16], new: NDArray[np.uint16]) -> GridChange:
+    """Between the old and the new terrain of a box of the grid."""
+    changed = np.flatnonzero(old != new)
+    if len(changed) == 0:
+        return GridChange(*(np.empty(0, np.int32) for _ in range(3)))
+    rows, columns = np.divmod(changed, box.x1 - box.x0)
+    before, after = old[rows, columns], new[rows, columns]
+    states = ((rows + box.y0) * grid.width + columns + box.x0).astype(np.int32)
+    rises = (after == BLOCKED) | ((before != BLOCKED) & (after > before))
+    opened = (before == BLOCKED) & (not grid.corner_cutting)
+    return GridChange(states[rises], states[~rises], states[opened])
+
+
+def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
+    """A bool or float array of sane costs."""
+    array = np.asarray(values)
+    if array.dtype == np.bool_:
+        return array
+    if not np.issubdtype(array.dtype, np.floating):
+        raise ValueError(
+            f'the array has dtype {array.dtype}; give bool (True is blocked) or float costs (inf is blocked)'
+        )
+    wrong = ~((array >= 1) & ((array <= MAX_COST) | np.isposinf(array)))
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise ValueError(
+            f'cost {array[where]} at {list(where)} ([y, x]); costs are 1 to {MAX_COST}, or inf for blocked'
+        )
+    return array
+
+
+def _terrain(array: NDArray[np.generic]) -> NDArray[np.uint16]:
+    """Costs in sixteenths, 0 is blocked."""
+    if array.dtype == np.bool_:
+        return np.logical_not(array).astype(np.uint16) * np.uint16(COST_STEPS)
+    steps = np.rint(np.where(np.isinf(array), BLOCKED, array) * COST_STEPS)
+    return steps.astype(np.uint16)

@@ -1,0 +1,1451 @@
+# cython: language_level=3, infer_types=True
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The compiled core: tree and Open, InitializeSearch, Best-First-Search, trace back, one interval of MoveToGoal.
+
+One source, two modes: compiled by Cython (pure Python mode, with the C types in kernel.pxd) it is the fast kernel;
+imported as it stands it is the same algorithm for debuggers and coverage, some hundred times slower. Nothing is
+validated here: `grid` and `planner` do that.
+
+A state is an int, s = y * width + x. What a search knows of it is one 64-bit word:
+
+    search number (16 bits) | g (43 bits) | closed (1 bit) | direction from its parent (4 bits)
+
+so a state belongs to the running search if its number is that search's, and a new search starts without touching any.
+Legal steps come from `moves`, one bit a direction, which also keeps the search inside the grid.
+
+Open orders by f. For ties 'lifo' it is a bucket queue: one doubly linked list for every value of f, newest first. The
+lists of 4096 neighbouring values of f are a page; a directory of 4096 pages is a window on f that moves when it must.
+Bitmaps lead to the lowest list. A bit in an upper word says that the word below it is valid, so nothing is ever
+cleared. Pages are few: the ones farthest from being served give theirs up and keep their states in one unordered list
+until their turn comes.
+For ties 'larger_g' Open is a binary heap by f, then larger g, then last in, first out, as in the papers' experiments.
+"""
+
+import numpy as np
+
+try:
+    import cython
+except ImportError:
+    from tb_planner.search import no_cython as cython
+
+COMPILED = cython.compiled
+FAR = 1 << 62  # an f or a cost that nothing has
+
+if not cython.compiled:  # kernel.pxd has these for the compiler
+    STRAIGHT, DIAGONAL = 985, 1393  # 1393/985 is sqrt(2) to 4e-7, and equal paths are equal sums
+    ROOT = (
+        8  # the "direction" of the root; the others are N, E, S, W, NE, SE, SW, NW, and bit d of moves stands for one
+    )
+    DIRECTION, CLOSED = 15, 16
+    STAMP = 48  # the search number starts at this bit
+    SEARCHES = 65535  # search numbers are 1 to this, round and round
+    REMEMBERED = 32767  # a state of an older search than that is swept away
+    NONE = -1
+    PAGE_BITS, PAGE = 12, 4096  # values of f in a page, and pages in the directory
+    BEYOND = 4095  # the directory's last entry: all that lies beyond the window
+    LIST = -1  # in page_of: no page, one unordered list
+    SHORT = 8  # a list of so many states is searched rather than spread over a page
+    TRAIL = 4096
+    MOVED, WAITED, AT_GOAL, NO_PATH = 0, 1, 2, 3  # what run() answers
+    PATH_FULL = 4  # the path outgrew its buffer: grow_path() and run on
+    GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
+    SEARCH, TRACE = 0, 1  # where an interval stands
+    STANDS, BLOCKED, COST_INCREASED, SEARCH_EXHAUSTED = (
+        0,
+        1,
+        2,
+        3,
+    )  # why a search is started over; the planner has more reasons
+    REASONS = 32
+
+    def lowest(bits):
+        """The index of the lowest bit set."""
+        return (bits & -bits).bit_length() - 1
+
+    def prefetch(where):
+        """Nothing: Python has no cache lines."""
+
+
+def zeros(n, dtype):
+    """A memoryview: C values when compiled, range-checked ints when not. Memory is taken only where the search goes."""
+    return memoryview(np.zeros(n, dtype))
+
+
+def bit(i):
+    one = 1
+    return one << (i & 63)
+
+
+def _successors(neighbours):
+    """By direction from the parent and legal moves: the moves that can lead to something new.
+
+    The parent has been expanded: what it reaches in one step at no greater cost than by way of s needs no second look.
+    After a straight step these are the way back, the diagonals back, and each side whose diagonal back is legal (else
+    the parent could not step there); after a diagonal step, the way back and the straight steps back.
+    """
+    moves = np.arange(256, dtype=np.uint8)
+    table = np.tile(moves, (ROOT + 1, 1))
+    for d in range(8 if neighbours == 8 else neighbours):
+        back = _turned(d, 4)
+        if neighbours == 4:
+            table[d] &= ~back
+        elif d >= 4:
+            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
+        else:
+            for turn in (2, 6):
+                diagonal_back = _turned(d, turn + 1 if turn == 2 else turn - 1)
+                table[d] = np.where(moves & diagonal_back, table[d] & ~_turned(d, turn), table[d])
+            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
+    return table.reshape(-1)
+
+
+def _turned(direction, eighths):
+    """The bit of the direction so many eighths of a turn clockwise."""
+    clockwise = [0, 4, 1, 5, 2, 6, 3, 7]
+    return np.uint8(1 << clockwise[(clockwise.index(direction) + eighths) % 8])
+
+
+class Search:
+    """One agent's search: see the module's text."""
+
+    def __init__(self, moves, terrain, width, neighbours, weighted):
+        n = len(moves)
+        self.width, self.states, self.weighted = width, n, weighted
+        self.moves, self.terrain = memoryview(moves), memoryview(terrain)
+        self.offset = memoryview(
+            np.array([-width, 1, width, -1, 1 - width, 1 + width, width - 1, -width - 1, 0], np.int32)
+        )
+        self.straight = STRAIGHT * 32 if weighted else STRAIGHT
+        self.diagonal = 2 * self.straight
+        if neighbours == 8:
+            self.diagonal = DIAGONAL * 32 if weighted else DIAGONAL
+        self.word = zeros(n, np.uint64)
+        self.next, self.prev = zeros(n, np.int32), zeros(n, np.int32)
+        pages = min(64, max(4, n >> 14))
+        self.pages = pages
+        self.directory = zeros(PAGE // 64, np.uint64)
+        self.page_of, self.first = zeros(PAGE, np.int32), zeros(PAGE, np.int32)
+        self.page_top, self.page_bits = zeros(pages, np.uint64), zeros(pages * PAGE // 64, np.uint64)
+        self.head = zeros(pages * PAGE, np.int32)
+        self.owner, self.free = zeros(pages, np.int32), zeros(pages, np.int32)
+        self.successors = memoryview(_successors(neighbours if not weighted else 0))
+        self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
+        self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
+        self.cost_ahead = zeros(0, np.int64)
+        self.buffer, self.capacity = zeros(2048, np.int32), 1024
+        self.trail = zeros(TRAIL, np.int32)
+        self.cells = zeros(0, np.int32)
+        self.log, self.log_room = zeros(0, np.int32), 0
+        self.logged = self.log_taken = 0
+        self.search = self.swept = self.learned_searches = self.path = self.trail_length = self.intervals_left = 0
+        self.route_version = 0
+        self.sliced = self.pause_when_found = self.log_is_new = False
+        self.forget_figures()
+        self.expected = self.turn = 0
+        self.configure(1, 1)
+
+    def configure(self, w_g, w_h, reopen=False, heap=False, learn=False, path_switch=False, shortcut=False):
+        """The row of the table of algorithms; before the first search."""
+        self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
+        self.path_switch, self.shortcut = path_switch, shortcut
+        self.plain = not (reopen or heap or learn or self.weighted or w_g == 0)
+        if heap and not len(self.f_of):
+            self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
+        if learn and not len(self.h_learned):
+            self.h_learned = zeros(self.states, np.int64)
+            self.pathcost = zeros(SEARCHES + 1, np.int64)
+        if shortcut and len(self.cost_ahead) < self.capacity:
+            self.cost_ahead = zeros(self.capacity, np.int64)
+
+    def act(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
+        """How the agent acts: its restart rule's part in an interval, and the 2009 paper's sliced trace-back."""
+        self.check_route, self.restart_when_refused = check_route, restart_when_refused
+        self.must_act, self.min_improvement = must_act, min_improvement
+        self.sliced = sliced
+
+    # ---------------------------------------------------------------------- states
+    def known(self, s):
+        """s is a state of the running search."""
+        return (self.word[s] >> STAMP) == self.search
+
+    def is_closed(self, s):
+        return self.known(s) and (self.word[s] & CLOSED) != 0
+
+    def g(self, s):
+        """The cost of the tree's path to a known state."""
+        return (self.word[s] - self.stamp) >> 5
+
+    def parent(self, s):
+        return s - self.offset[self.word[s] & DIRECTION]
+
+    def octile(self, dx, dy):
+        """The shortest way on an empty grid; with moves in 4 directions diagonal is twice straight."""
+        if dx < 0:
+            dx = -dx
+        if dy < 0:
+            dy = -dy
+        if dx > dy:
+            return self.straight * (dx - dy) + self.diagonal * dy
+        return self.straight * (dy - dx) + self.diagonal * dx
+
+    def h_between(self, s, t):
+        y = s // self.width
+        v = t // self.width
+        return self.octile((s - y * self.width) - (t - v * self.width), y - v)
+
+    def h(self, s, x, y):
+        if self.learn:
+            return self.h_learned[s]
+        return self.octile(x - self.goal_x, y - self.goal_y)
+
+    def f(self, s):
+        """f = w_g g + w_h h of a known state."""
+        y = s // self.width
+        return self.w_g * self.g(s) + self.w_h * self.h(s, s - y * self.width, y)
+
+    def initialize_state(self, s, x, y):
+        """InitializeState(s), TBAA*: h(s) := max(h(s), pathcost(search(s)) - g(s)), when s is first met."""
+        number = self.word[s] >> STAMP
+        age = self.search - number
+        h = self.octile(x - self.goal_x, y - self.goal_y)
+        if age < 0:
+            age += SEARCHES
+        if number != 0 and age <= self.learned_searches:
+            stamp = number
+            g = (self.word[s] - (stamp << STAMP)) >> 5
+            learned = self.pathcost[number] - g
+            if self.h_learned[s] > h:
+                h = self.h_learned[s]
+            if learned > h:
+                h = learned
+        self.h_learned[s] = h
+
+    # ---------------------------------------------------------------------- Open: buckets
+    def entry(self, f):
+        """The directory's entry for f, in a window that reaches down to it."""
+        d = (f >> PAGE_BITS) - self.base
+        return BEYOND if d >= BEYOND else d
+
+    def open_entry(self, d, page):
+        """Marks directory entry d as filled, with a page or as a LIST."""
+        i = d >> 6
+        if not self.directory_top & bit(i):
+            self.directory_top |= bit(i)
+            self.directory[i] = 0
+        self.directory[i] |= bit(d)
+        self.page_of[d] = page
+        self.first[d] = NONE
+        if page != LIST:
+            self.page_top[page] = 0
+            self.owner[page] = d
+
+    def take_page(self):
+        self.free_count -= 1
+        return self.free[self.free_count]
+
+    def close_entry(self, d):
+        i = d >> 6
+        page = self.page_of[d]
+        if page != LIST:
+            self.owner[page] = self.hint = NONE
+            self.free[self.free_count] = page
+            self.free_count += 1
+        self.directory[i] &= ~bit(d)
+        if self.directory[i] == 0:
+            self.directory_top &= ~bit(i)
+
+    def is_open_entry(self, d):
+        return (self.directory_top & bit(d >> 6)) != 0 and (self.directory[d >> 6] & bit(d)) != 0
+
+    def link(self, s, before):
+        """s in front of the list that begins with `before`."""
+        self.next[s] = before
+        self.prev[s] = NONE
+        if before != NONE:
+            self.prev[before] = s
+
+    def lose_lowest(self):
+        self.low = NONE
+        self.low_f = -1
+
+    def bucket_insert(self, s, f):
+        if (f >> PAGE_BITS) == self.hint:
+            self.page_insert(s, f, self.hint_page)
+        else:
+            self.insert_by_directory(s, f)
+
+    def insert_by_directory(self, s, f):
+        if (f >> PAGE_BITS) < self.base:
+            self.rebase(f)
+        d = self.entry(f)
+        if not self.is_open_entry(d):
+            self.open_entry(d, self.take_page() if self.free_count > 0 and d != BEYOND else LIST)
+        if self.page_of[d] == LIST:
+            self.link(s, self.first[d])
+            self.first[d] = s
+            if f < self.low_f:
+                self.lose_lowest()
+        else:
+            self.hint = f >> PAGE_BITS
+            self.hint_page = self.page_of[d]
+            self.page_insert(s, f, self.hint_page)
+
+    def page_insert(self, s, f, page):
+        unit = f & (PAGE - 1)
+        word = (page << 6) + (unit >> 6)
+        b = (page << PAGE_BITS) + unit
+        if not self.page_top[page] & bit(unit >> 6):
+            self.page_top[page] |= bit(unit >> 6)
+            self.page_bits[word] = 0
+        if not self.page_bits[word] & bit(unit):
+            self.page_bits[word] |= bit(unit)
+            self.head[b] = NONE
+        self.link(s, self.head[b])
+        self.head[b] = s
+        if f < self.low_f:
+            self.low = b
+            self.low_f = f
+
+    def bucket_remove(self, s, f):
+        before = self.prev[s]
+        after = self.next[s]
+        if after != NONE:
+            self.prev[after] = before
+        if before != NONE:
+            self.next[before] = after
+            return
+        d = self.entry(f)
+        page = self.page_of[d]
+        if page == LIST:
+            self.first[d] = after
+            if after == NONE:
+                self.close_entry(d)
+            return
+        unit = f & (PAGE - 1)
+        word = (page << 6) + (unit >> 6)
+        b = (page << PAGE_BITS) + unit
+        self.head[b] = after
+        if after == NONE:
+            if b == self.low:
+                self.lose_lowest()
+            self.page_bits[word] &= ~bit(unit)
+            if self.page_bits[word] == 0:
+                self.page_top[page] &= ~bit(unit >> 6)
+                if self.page_top[page] == 0:
+                    self.close_entry(d)
+
+    def empty_entry(self, d, chain):
+        """Takes all states out of entry d and puts them, oldest first within equal f, before the chain."""
+        page = self.page_of[d]
+        s = self.first[d]
+        while True:
+            if page != LIST:
+                if self.page_top[page] == 0:
+                    break
+                unit = lowest(self.page_top[page])
+                unit = (unit << 6) + lowest(self.page_bits[(page << 6) + unit])
+                s = self.head[(page << PAGE_BITS) + unit]
+                self.page_bits[(page << 6) + (unit >> 6)] &= ~bit(unit)
+                if self.page_bits[(page << 6) + (unit >> 6)] == 0:
+                    self.page_top[page] &= ~bit(unit >> 6)
+            while s != NONE:
+                after = self.next[s]
+                self.next[s] = chain
+                chain = s
+                s = after
+            if page == LIST:
+                break
+        self.close_entry(d)
+        return chain
+
+    def insert_chain(self, chain):
+        while chain != NONE:
+            s = chain
+            chain = self.next[s]
+            self.bucket_insert(s, self.f(s))
+
+    def spread(self, d):
+        """The unordered list of entry d becomes a page; if there is none, the highest entry gives up its own."""
+        highest = 0
+        if self.free_count == 0:
+            for i in range(1, self.pages):
+                if self.owner[i] > self.owner[highest]:
+                    highest = i
+            i = self.owner[highest]
+            chain = self.empty_entry(i, NONE)
+            self.open_entry(i, LIST)
+            self.insert_chain(chain)
+            self.lose_lowest()
+        chain = self.empty_entry(d, NONE)
+        self.open_entry(d, self.take_page())
+        self.insert_chain(chain)
+
+    def rebase(self, f):
+        """Moves the directory's window so that f lies in its middle."""
+        chain = NONE
+        while self.directory_top != 0:
+            i = lowest(self.directory_top)
+            chain = self.empty_entry((i << 6) + lowest(self.directory[i]), chain)
+        self.base = (f >> PAGE_BITS) - PAGE // 2
+        self.hint = NONE
+        self.lose_lowest()
+        self.insert_chain(chain)
+
+    def lowest_of_list(self, d, most):
+        """The newest of the lowest f in an unordered list, and f_min; NONE if the list has more than `most` states."""
+        s = self.first[d]
+        best = s
+        self.f_min = FAR
+        while s != NONE:
+            if most == 0:
+                return NONE
+            most -= 1
+            f = self.f(s)
+            if f < self.f_min:
+                self.f_min = f
+                best = s
+            s = self.next[s]
+        return best
+
+    def find_lowest(self):
+        """The first state of an Open that is not empty, and f_min; if it is in a page, low and low_f."""
+        while True:
+            i = lowest(self.directory_top)
+            d = (i << 6) + lowest(self.directory[i])
+            if d == BEYOND:
+                self.lowest_of_list(d, self.states)
+                self.rebase(self.f_min)
+                continue
+            if self.page_of[d] != LIST:
+                break
+            s = self.lowest_of_list(d, SHORT)
+            if s != NONE:
+                return s
+            self.spread(d)
+        page = self.page_of[d]
+        i = lowest(self.page_top[page])
+        i = (i << 6) + lowest(self.page_bits[(page << 6) + i])
+        self.low = (page << PAGE_BITS) + i
+        self.low_f = ((self.base + d) << PAGE_BITS) + i
+        self.f_min = self.low_f
+        return self.head[self.low]
+
+    # ---------------------------------------------------------------------- Open: binary heap
+    def goes_before(self, s, t):
+        if self.f_of[s] != self.f_of[t]:
+            return self.f_of[s] < self.f_of[t]
+        if self.g(s) != self.g(t):
+            return self.g(s) > self.g(t)
+        return self.order[s] > self.order[t]
+
+    def put(self, s, place):
+        self.next[place] = s
+        self.prev[s] = place
+
+    def sift_up(self, s, place):
+        while place > 0 and self.goes_before(s, self.next[(place - 1) >> 1]):
+            self.put(self.next[(place - 1) >> 1], place)
+            place = (place - 1) >> 1
+        self.put(s, place)
+
+    def sift_down(self, s, place):
+        child = 2 * place + 1
+        while child < self.open_size:
+            if child + 1 < self.open_size and self.goes_before(self.next[child + 1], self.next[child]):
+                child += 1
+            if not self.goes_before(self.next[child], s):
+                break
+            self.put(self.next[child], place)
+            place = child
+            child = 2 * place + 1
+        self.put(s, place)
+
+    # ---------------------------------------------------------------------- Open
+    def open_insert(self, s, f):
+        self.open_size += 1
+        if self.heap:
+            self.inserted += 1
+            self.order[s] = self.inserted
+            self.f_of[s] = f
+            self.sift_up(s, self.open_size - 1)
+        else:
+            self.bucket_insert(s, f)
+
+    def open_pop(self, s):
+        """Takes out the state that open_min() has found."""
+        if self.heap or self.low == NONE:
+            self.open_remove(s, self.f_min)
+            return
+        self.open_size -= 1
+        b = self.low
+        after = self.next[s]
+        self.head[b] = after
+        if after != NONE:
+            self.prev[after] = NONE
+            if cython.compiled:  # it is likely to be next: let its memory come while s is expanded
+                prefetch(cython.address(self.word[after]))
+                prefetch(cython.address(self.next[after]))
+                prefetch(cython.address(self.moves[after]))
+                if after >= self.width and after + self.width < self.states:
+                    prefetch(cython.address(self.word[after - self.width]))
+                    prefetch(cython.address(self.word[after + self.width]))
+            return
+        self.lose_lowest()
+        page = b >> PAGE_BITS
+        self.page_bits[b >> 6] &= ~bit(b)
+        if self.page_bits[b >> 6] == 0:
+            self.page_top[page] &= ~bit(b >> 6)
+            if self.page_top[page] == 0:
+                self.close_entry(self.owner[page])
+
+    def open_remove(self, s, f):
+        """Takes s out of Open, before its g changes."""
+        self.open_size -= 1
+        if self.heap:
+            last = self.next[self.open_size]
+            if last != s:
+                place = self.prev[s]
+                self.sift_down(last, place)
+                self.sift_up(last, self.prev[last])
+        else:
+            self.bucket_remove(s, f)
+
+    def open_min(self):
+        """The state of Open with the lowest f, or NONE; f_min is its f, or FAR."""
+        self.f_min = FAR
+        if self.open_size == 0:
+            return NONE
+        if self.heap:
+            self.f_min = self.f_of[self.next[0]]
+            return self.next[0]
+        if self.low == NONE:
+            return self.find_lowest()
+        self.f_min = self.low_f
+        return self.head[self.low]
+
+    def open_clear(self, f):
+        """An empty Open whose window begins at f: no later f is lower, h being consistent."""
+        self.open_size = 0
+        self.inserted = 0
+        self.directory_top = 0
+        self.hint = NONE
+        self.base = f >> PAGE_BITS
+        self.lose_lowest()
+        self.free_count = self.pages
+        for i in range(self.pages):
+            self.free[i] = i
+            self.owner[i] = NONE
+
+    # ---------------------------------------------------------------------- InitializeSearch
+    def sweep(self):
+        """Wipes some states of forgotten searches, so that none is left when search numbers come round again."""
+        chunk = self.states // REMEMBERED + 1
+        while chunk > 0:
+            chunk -= 1
+            number = self.word[self.swept] >> STAMP
+            age = self.search - number
+            if age < 0:
+                age += SEARCHES
+            if number != 0 and age > self.learned_searches:
+                self.word[self.swept] = 0
+            self.swept += 1
+            if self.swept == self.states:
+                self.swept = 0
+
+    def begin_search(self, s_goal):
+        """A new search number, after which no state is known."""
+        self.search = 1 if self.search == SEARCHES else self.search + 1
+        self.stamp = self.search
+        self.stamp <<= STAMP
+        self.logged = self.log_taken = 0
+        self.log_is_new = True
+        self.sweep()
+        self.set_goal(s_goal)
+
+    def set_goal(self, s_goal):
+        self.s_goal = s_goal
+        self.goal_y = s_goal // self.width
+        self.goal_x = s_goal - self.goal_y * self.width
+
+    def initialize_search(self):
+        """InitializeSearch(): a new search from s_current. Nothing is cleared: earlier states have another number."""
+        if self.learn and self.search != 0:
+            self.pathcost[self.search] = self.lowest_f()
+            self.learned_searches += 1
+            if self.learned_searches > REMEMBERED:
+                self.learned_searches = 0
+        self.begin_search(self.s_goal)
+        self.searches += 1
+        self.search_began = self.intervals
+        self.s_root = self.s_current
+        y = self.s_root // self.width
+        x = self.s_root - y * self.width
+        if self.learn:
+            self.initialize_state(self.s_root, x, y)
+        self.word[self.s_root] = self.stamp | ROOT
+        h = self.h(self.s_root, x, y)
+        self.open_clear(self.w_g * h if self.w_h >= self.w_g else 0)
+        self.goal_f = FAR
+        self.goal_found = self.failed = self.stale = False
+        if self.s_root == self.s_goal:
+            self.goal_f = 0
+        else:
+            self.open_insert(self.s_root, self.w_h * h)
+        self.s_best = self.s_root
+        self.forget_path()
+
+    def lowest_f(self):
+        """f(s_best), for pathcost; 0 if Open is empty, from which nothing can be learned."""
+        self.open_min()
+        f = self.goal_f if self.goal_f < self.f_min else self.f_min
+        return f if f < FAR else 0
+
+    def restart(self, reason):
+        """InitializeSearch(), and a note of why."""
+        self.restarts[reason] += 1
+        self.last_restart = reason
+        self.initialize_search()
+
+    def forget_path(self):
+        self.route_version += 1
+        self.path_length = self.path_new_length = 0
+        self.tracing = self.detour = self.new_best = self.walked = self.expecting = False
+        self.seeking = self.no_shortcut = False
+        self.at = self.came_from = NONE
+        self.phase = SEARCH
+
+    # ---------------------------------------------------------------------- Best-First-Search
+    def relax(self, t, direction, g, x, y, plain):
+        """A path of cost g leads to t = (x, y): if it is the best so far, t goes into Open with it."""
+        word = self.word[t]
+        h = 0
+        if (word >> STAMP) == self.search:
+            if (word & CLOSED and (plain or not self.reopen)) or (not plain and self.w_g == 0):
+                return
+            old = (word - self.stamp) >> 5
+            if g >= old:
+                return
+            if not word & CLOSED and t != self.s_goal:
+                if plain:
+                    h = self.octile(x - self.goal_x, y - self.goal_y)
+                    self.bucket_remove(t, self.w_g * old + self.w_h * h)
+                    self.open_size -= 1
+                else:
+                    self.open_remove(t, self.w_g * old + self.w_h * self.h(t, x, y))
+        elif not plain and self.learn:
+            self.initialize_state(t, x, y)
+        self.word[t] = self.stamp | (g << 5) | direction
+        if t == self.s_goal:
+            self.goal_f = self.w_g * g
+        elif plain:
+            h = self.octile(x - self.goal_x, y - self.goal_y)
+            self.open_size += 1
+            self.bucket_insert(t, self.w_g * g + self.w_h * h)
+        else:
+            self.open_insert(t, self.w_g * g + self.w_h * self.h(t, x, y))
+
+    def through(self, s, t, length):
+        """The cost of the step from s to t, of the given length."""
+        if self.weighted:
+            return length * (self.terrain[s] + self.terrain[t])
+        return length
+
+    def expand(self, s, plain):
+        """Closes s, relaxes its successors. A plain search has no learned h, heap, costs or re-opening to think of."""
+        w = self.width
+        y = s // w
+        x = s - y * w
+        g = self.g(s)
+        moves = self.moves[s]
+        if not self.stale:
+            moves = self.successors[((self.word[s] & DIRECTION) << 8) | moves]
+        self.word[s] |= CLOSED
+        self.expansions += 1
+        if self.logged < self.log_room:
+            self.log[self.logged] = s
+            self.logged += 1
+        if moves & 1:
+            self.relax(s - w, 0, g + (STRAIGHT if plain else self.through(s, s - w, STRAIGHT)), x, y - 1, plain)
+        if moves & 2:
+            self.relax(s + 1, 1, g + (STRAIGHT if plain else self.through(s, s + 1, STRAIGHT)), x + 1, y, plain)
+        if moves & 4:
+            self.relax(s + w, 2, g + (STRAIGHT if plain else self.through(s, s + w, STRAIGHT)), x, y + 1, plain)
+        if moves & 8:
+            self.relax(s - 1, 3, g + (STRAIGHT if plain else self.through(s, s - 1, STRAIGHT)), x - 1, y, plain)
+        if moves & 16:
+            t = s - w + 1
+            self.relax(t, 4, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x + 1, y - 1, plain)
+        if moves & 32:
+            t = s + w + 1
+            self.relax(t, 5, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x + 1, y + 1, plain)
+        if moves & 64:
+            t = s + w - 1
+            self.relax(t, 6, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x - 1, y + 1, plain)
+        if moves & 128:
+            t = s - w - 1
+            self.relax(t, 7, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x - 1, y - 1, plain)
+
+    def best_first_search(self, k):
+        """Best-First-Search(), Algorithm 1: at most k expansions; then s_best is the first of Open, or the goal."""
+        while True:
+            s = self.open_min()
+            if self.goal_f <= self.f_min:
+                self.goal_found = self.goal_f < FAR
+                self.failed = not self.goal_found
+                self.s_best = self.s_goal if self.goal_found else NONE
+                return
+            if k <= 0:
+                self.s_best = s
+                return
+            k -= 1
+            self.k_left = k
+            self.open_pop(s)
+            if self.plain:
+                self.expand(s, True)
+            else:
+                self.expand(s, False)
+
+    # ---------------------------------------------------------------------- trace back
+    def on_path(self, i):
+        """The i-th state of path, counted from s_best."""
+        return self.buffer[self.path + i]
+
+    def first_not_above(self, g):
+        """The first place on path, after s_best's, whose g is not above this one; path_length if there is none. g falls
+        along path from its second state on (the first may have got a better parent since)."""
+        low = 1
+        high = self.path_length
+        while low < high:
+            middle = (low + high) >> 1
+            if self.g(self.on_path(middle)) > g:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def index_on_path(self, s):
+        """Where s is on path, or NONE."""
+        if self.path_length > 0 and self.on_path(0) == s:
+            return 0
+        i = self.first_not_above(self.g(s))
+        return i if i < self.path_length and self.on_path(i) == s else NONE
+
+    def extend_path(self):
+        """One state more, towards the root; False if the buffer is full."""
+        if self.path_length == self.capacity:
+            return False
+        self.buffer[self.path + self.path_length] = self.parent(self.on_path(self.path_length - 1))
+        self.path_length += 1
+        return True
+
+    def trace_to_agent(self):
+        """path := from s_best back to s_current, or until s_current cannot be on it any more. False: buffer full."""
+        if self.new_best and not self.keeps_its_path():
+            self.buffer[self.path] = self.s_best
+            self.path_length = 1
+            self.at = NONE
+            self.expecting = False
+            self.route_version += 1
+        self.new_best = False
+        if self.at != NONE or self.path_length == 0:
+            return True
+        self.at = self.index_on_path(self.s_current)
+        while self.at == NONE and self.g(self.on_path(self.path_length - 1)) > self.g(self.s_current):
+            if not self.extend_path():
+                return False
+            if self.on_path(self.path_length - 1) == self.s_current:
+                self.at = self.path_length - 1
+        return True
+
+    def trace_a_slice(self, steps):
+        """traceBack(pathNew, loc, N_T), 2009: at most so many steps; when done, pathNew is path. False: buffer full."""
+        new = self.capacity - self.path
+        if self.new_best and not self.tracing and not self.keeps_its_path():
+            self.buffer[new] = self.s_best
+            self.path_new_length = 1
+            self.tracing = True
+            self.new_best = False
+        if self.tracing:
+            s = self.buffer[new + self.path_new_length - 1]
+            while s != self.s_current and s != self.s_root:
+                if steps <= 0:
+                    break
+                if self.path_new_length == self.capacity:
+                    return False
+                s = self.parent(s)
+                self.buffer[new + self.path_new_length] = s
+                self.path_new_length += 1
+                steps -= 1
+            else:
+                self.path = new
+                self.path_length = self.path_new_length
+                self.tracing = self.walked = self.expecting = False
+                self.at = NONE
+                self.route_version += 1
+        if self.at == NONE and self.path_length > 0 and not self.walked:
+            self.at = self.index_on_path(self.s_current)
+        return True
+
+    def keeps_its_path(self):
+        """The 2009 paper's path-switch rule: a new path is taken if its g is at least that of the one followed."""
+        if not self.path_switch or self.goal_found or self.path_length == 0 or self.at == 0:
+            return False
+        return self.g(self.s_best) < self.g(self.on_path(0))
+
+    # ---------------------------------------------------------------------- the route: way back, then path ahead
+    def find_meeting(self):
+        """Sets meeting: the index on path of the first state on it on the agent's way back. False: buffer full."""
+        self.meeting = self.at
+        if self.at != NONE:
+            return True
+        s = self.s_current
+        if self.on_path(0) == s:
+            self.meeting = 0
+            return True
+        i = self.first_not_above(self.g(s))
+        while True:
+            while i < self.path_length and self.g(self.on_path(i)) > self.g(s):
+                i += 1
+            if i == self.path_length:
+                if not self.extend_path():
+                    return False
+            elif self.on_path(i) == s:
+                self.meeting = i
+                return True
+            else:
+                s = self.parent(s)
+
+    def legal(self, s, t):
+        """The direction of the legal step from s to t, or NONE."""
+        moves = self.moves[s]
+        for d in range(8):
+            if (moves >> d) & 1 and s + self.offset[d] == t:
+                return d
+        return NONE
+
+    def step_cost(self, s, t):
+        """The cost of a step on the present map, FAR if it is illegal."""
+        d = self.legal(s, t)
+        if d == NONE:
+            return FAR
+        return self.through(s, t, STRAIGHT if d < 4 else DIAGONAL)
+
+    def route_cost(self):
+        """The cost of the route on the present map, FAR if it is blocked; after find_meeting()."""
+        s = self.s_current
+        i = self.meeting
+        cost = 0
+        while s != self.on_path(0):
+            if i == self.meeting and s != self.on_path(i):
+                t = self.parent(s)
+            else:
+                i -= 1
+                t = self.on_path(i)
+            step = self.step_cost(s, t)
+            if step == FAR:
+                return FAR
+            cost += step
+            s = t
+        return cost
+
+    def planned_cost(self):
+        """The cost of the route as the search saw it; after find_meeting()."""
+        last = self.on_path(0)
+        turn = self.g(self.on_path(self.meeting))
+        cost = self.g(self.s_current) - turn
+        if self.meeting == 0:
+            return cost
+        if self.parent(last) != self.on_path(1):  # since then last has got a better parent
+            return cost + self.g(self.on_path(1)) - turn + self.step_cost(self.on_path(1), last)
+        return cost + self.g(last) - turn
+
+    def fault(self):
+        """The route is BLOCKED, or COST_INCREASED than expected by more than min_improvement, or it STANDS; after
+        find_meeting()."""
+        if not self.expecting:
+            self.expected = self.planned_cost()
+            self.expecting = True
+        cost = self.route_cost()
+        if cost == FAR:
+            return BLOCKED
+        if cost > self.expected * (1.0 + self.min_improvement):
+            return COST_INCREASED
+        self.expected = min(self.expected, cost)
+        return STANDS
+
+    # ---------------------------------------------------------------------- the shortcut search of 2009
+    def walk_by_list(self):
+        """Writes the way back behind path, so that the route no longer needs the tree; False: buffer full."""
+        if not self.find_meeting():
+            return False
+        s = self.s_current
+        n = self.meeting + 1
+        while s != self.on_path(self.meeting):
+            s = self.parent(s)
+            n += 1
+        if n > self.capacity:
+            return False
+        self.expected = self.planned_cost()
+        self.expecting = True
+        turn = self.g(self.on_path(self.meeting))
+        ahead = self.g(self.on_path(0)) - turn
+        for i in range(self.meeting + 1):
+            self.cost_ahead[i] = self.g(self.on_path(0)) - self.g(self.on_path(i))
+        s = self.s_current
+        for i in range(n - 1, self.meeting, -1):
+            self.buffer[self.path + i] = s
+            self.cost_ahead[i] = self.g(s) - turn + ahead
+            s = self.parent(s)
+        self.path_length = n
+        self.at = n - 1
+        self.turn = self.meeting
+        self.detour = True
+        return True
+
+    def seed_shortcuts(self):
+        """Open := the states of the route, each with its distance to the goal along it as g."""
+        self.begin_search(self.s_current)
+        self.sought_from = self.s_current
+        self.sought_below = self.expected
+        self.open_clear(self.h_between(self.on_path(0), self.s_current))
+        for i in range(self.path_length):
+            s = self.on_path(i)
+            self.word[s] = self.stamp | (self.cost_ahead[i] << 5) | ROOT
+            self.open_insert(s, self.cost_ahead[i] + self.h_between(s, self.s_current))
+
+    def look_for_shortcut(self):
+        """What is left of k expansions for an A* search from the route to where the agent was when it turned back. It
+        goes on from interval to interval; the 2009 paper starts it afresh. False: buffer full."""
+        s_goal, w_g, w_h = self.s_goal, self.w_g, self.w_h
+        self.w_g = self.w_h = 1
+        if not self.seeking:
+            self.seed_shortcuts()
+            self.seeking = True
+        self.set_goal(self.sought_from)
+        self.s_goal = NONE  # where it was is a state like others: the agent may be further back by now
+        self.goal_f = self.sought_below
+        self.goal_found = False
+        self.best_first_search(self.k_left)
+        ended = self.goal_found  # what is left in Open makes nothing shorter
+        self.w_g, self.w_h = w_g, w_h
+        self.set_goal(s_goal)
+        self.goal_found = True
+        self.s_best = s_goal
+        if self.known(self.s_current) and self.g(self.s_current) < self.expected:
+            return self.take_shortcut()
+        self.no_shortcut = ended
+        return True
+
+    def take_shortcut(self):
+        """path := from the goal back to where the shortcut joins it, then to the agent; False: buffer full."""
+        n = 0
+        s = self.s_current
+        while (self.word[s] & DIRECTION) != ROOT:
+            s = self.parent(s)
+            n += 1
+        low = 0
+        high = self.path_length - 1
+        while low < high:
+            middle = (low + high) >> 1
+            if self.cost_ahead[middle] < self.g(s):
+                low = middle + 1
+            else:
+                high = middle
+        n += low + 1
+        if n > self.capacity:
+            return False
+        self.expected = self.g(self.s_current)
+        s = self.s_current
+        for i in range(n - 1, low, -1):
+            self.buffer[self.path + i] = s
+            s = self.parent(s)
+        self.path_length = n
+        self.at = self.turn = n - 1
+        self.no_shortcut = True
+        self.route_version += 1
+        return True
+
+    # ---------------------------------------------------------------------- costs that fell
+    def is_next_to_closed(self, s):
+        if self.is_closed(s):
+            return True
+        for d in range(8):
+            if (self.moves[s] >> d) & 1 and self.is_closed(s + self.offset[d]):
+                return True
+        return False
+
+    def by_way_of(self, u, v):
+        """h(s_current, u) + c(u, v) + h(v, s_goal) of Algorithm 3, FAR if the step is illegal."""
+        cost = self.step_cost(u, v)
+        if cost == FAR:
+            return FAR
+        return self.h_between(self.s_current, u) + cost + self.h_between(v, self.s_goal)
+
+    def leads_below(self, v, past, limit):
+        """An arc at v, or a diagonal step past it, has a c' below the limit."""
+        for d in range(8):
+            if not (self.moves[v] >> d) & 1:
+                continue
+            u = v + self.offset[d]
+            if not past:
+                if self.by_way_of(u, v) < limit or self.by_way_of(v, u) < limit:
+                    return True
+            elif d < 4:
+                for e in range(4):
+                    if (self.moves[v] >> e) & 1 and self.by_way_of(u, v + self.offset[e]) < limit:
+                        return True
+        return False
+
+    def any_leads_below(self, past, only_next_to_closed, limit):
+        """Some cell does. No arc at a cell has a c' below h(s_current, cell) + h(cell, s_goal), none past it one that
+        is more than two straight steps below that."""
+        limit_at_cell = limit + 2 * self.straight if past else limit
+        if self.h_between(self.s_current, self.s_goal) >= limit_at_cell:
+            return False
+        y_current = self.s_current // self.width
+        x_current = self.s_current - y_current * self.width
+        for i in range(len(self.cells)):
+            v = self.cells[i]
+            y = v // self.width
+            x = v - y * self.width
+            c = self.octile(x - x_current, y - y_current) + self.octile(x - self.goal_x, y - self.goal_y)
+            if c >= limit_at_cell:
+                continue
+            if (not only_next_to_closed or self.is_next_to_closed(v)) and self.leads_below(v, past, limit):
+                return True
+        return False
+
+    # ---------------------------------------------------------------------- one interval of MoveToGoal
+    def reaches_goal(self):
+        """The route does."""
+        return self.path_length > 0 and self.on_path(0) == self.s_goal
+
+    def think(self):
+        """Search unless the goal is found, trace, look at the route: MOVED if the agent may move now."""
+        if self.phase == SEARCH:
+            self.k_left = self.k
+            if not self.goal_found:
+                direction = self.word[self.s_current] & DIRECTION
+                if not self.failed:
+                    self.best_first_search(self.k)
+                if self.failed:
+                    if not self.stale:
+                        return NO_PATH
+                    self.restart(SEARCH_EXHAUSTED)  # "no path" is said only of the present map
+                    return WAITED
+                if self.reopen or (self.word[self.s_current] & DIRECTION) != direction:  # another way back
+                    self.route_version += 1
+                self.new_best = True
+            self.phase = TRACE
+        if self.sliced:
+            if not self.trace_a_slice(self.trace_steps_found if self.goal_found else self.trace_steps):
+                return PATH_FULL
+        elif not self.trace_to_agent():
+            return PATH_FULL
+        if self.pause_when_found and self.reaches_goal():
+            return GOAL_FOUND
+        if self.stale and self.check_route and self.path_length > 0 and not self.expecting:
+            if not self.find_meeting():
+                return PATH_FULL
+            reason = self.fault()
+            if reason != STANDS:
+                self.restart(reason)
+                return WAITED
+        if self.shortcut and self.may_look_for_shortcut():
+            if not (self.detour or self.walk_by_list()) or not self.look_for_shortcut():
+                return PATH_FULL
+        self.phase = SEARCH
+        return MOVED
+
+    def may_look_for_shortcut(self):
+        """The agent is backtracking to a path that reaches the goal, on a map that has not changed since."""
+        if self.k_left <= 0 or self.no_shortcut or self.stale or not self.reaches_goal():
+            return False
+        return self.at == NONE or (self.detour and self.at > self.turn)
+
+    def next_state(self):
+        """Where the agent goes now, or NONE if it has to wait for a path."""
+        if self.path_length == 0:
+            return NONE
+        if self.at > 0:
+            return self.on_path(self.at - 1)
+        if self.at == 0 and not self.must_act:
+            return NONE
+        if self.s_current != self.s_root:
+            return self.parent(self.s_current)
+        return self.came_from
+
+    def move_agent(self):
+        """One step along the route, if the present map allows it."""
+        s = self.s_current
+        t = self.next_state()
+        if t == NONE:
+            return WAITED
+        d = self.legal(s, t)
+        if d == NONE:
+            self.refused += 1
+            if self.restart_when_refused:
+                self.restart(BLOCKED)
+            return WAITED
+        sum_of_costs = 1
+        if self.weighted:
+            sum_of_costs = self.terrain[s] + self.terrain[t]
+        if d < 4:
+            self.straight_sum += sum_of_costs
+        else:
+            self.diagonal_sum += sum_of_costs
+        self.expected -= self.through(s, t, STRAIGHT if d < 4 else DIAGONAL)
+        if self.at > 0:
+            if self.detour and self.at > self.turn:
+                self.back_moves += 1
+            self.at -= 1
+        else:
+            if self.at == 0:
+                self.walked = True
+                self.route_version += 1
+            self.at = NONE
+            self.back_moves += 1
+        self.moved += 1
+        self.came_from = s
+        self.s_current = t
+        self.trail[self.trail_length] = t
+        self.trail_length += 1
+        return AT_GOAL if t == self.s_goal else MOVED
+
+    def run_intervals(self):
+        status = AT_GOAL if self.s_current == self.s_goal else WAITED
+        while status <= WAITED and self.intervals_left > 0 and self.trail_length < TRAIL:
+            status = self.think()
+            if status >= PATH_FULL:
+                return status
+            if status == MOVED:
+                status = self.move_agent()
+            self.intervals_left -= 1
+            self.intervals += 1
+        return status
+
+    # ---------------------------------------------------------------------- for Python
+    def use_grid(self, moves, terrain):
+        """The same grid in other arrays."""
+        self.moves, self.terrain = memoryview(moves), memoryview(terrain)
+
+    def start(self, s_current, s_goal, reason=0):
+        """A new search between these states; with a reason it is a restart."""
+        self.s_current, self.s_goal = s_current, s_goal
+        if reason:
+            self.restart(reason)
+        else:
+            self.initialize_search()
+
+    def forget_figures(self):
+        """What is counted begins at 0."""
+        self.expansions = self.searches = self.intervals = self.refused = 0
+        self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
+        self.restarts = zeros(REASONS, np.int64)
+        self.last_restart = self.trail_length = 0
+
+    def forget_learned(self):
+        """The next search starts from the user-given h."""
+        self.learned_searches = -1 if self.search != 0 else 0  # the next search counts the one before it
+
+    def spend(self, k, trace_steps, trace_steps_found):
+        """What an interval has: k expansions (N_E), and, if trace-back is sliced, so many steps of it (N_T)."""
+        self.k, self.trace_steps, self.trace_steps_found = k, trace_steps, trace_steps_found
+
+    def run(self, intervals):
+        """Up to so many intervals; ends early at the goal, with no path, or for want of room in a buffer."""
+        self.intervals_left = intervals
+        if intervals * self.k < 64:
+            return self.run_intervals()
+        with cython.nogil:
+            status = self.run_intervals()
+        return status
+
+    def search_and_trace(self):
+        """An interval's first half; MOVED if the agent may move."""
+        if self.k < 64:
+            return self.think()
+        with cython.nogil:
+            status = self.think()
+        return status
+
+    def move(self):
+        """An interval's second half."""
+        self.intervals += 1
+        return self.move_agent()
+
+    def grow_path(self):
+        """Twice the room for path and pathNew."""
+        old = np.asarray(self.buffer).reshape(2, -1)
+        new = np.zeros((2, 2 * self.capacity), np.int32)
+        new[:, : self.capacity] = old
+        self.path = 2 * self.path
+        self.capacity *= 2
+        self.buffer = memoryview(new.reshape(-1))
+        if self.shortcut:
+            cost_ahead = np.zeros(self.capacity, np.int64)
+            cost_ahead[: self.capacity // 2] = np.asarray(self.cost_ahead)
+            self.cost_ahead = memoryview(cost_ahead)
+
+    def take_trail(self):
+        """The states moved to since the last call; one call takes what 4096 moves leave."""
+        trail = np.array(self.trail[: self.trail_length], np.int32)
+        self.trail_length = 0
+        return trail
+
+    def log_expansions(self):
+        """From now on, for take_log(). Its memory, as that of the tree, is taken where the search goes."""
+        if self.log_room > 0:
+            return
+        self.log = zeros(self.states, np.int32)
+        if self.expansions > 0:
+            expanded = np.flatnonzero(self.is_expanded())
+            self.logged = len(expanded)
+            np.asarray(self.log)[: self.logged] = expanded
+        self.log_room = self.states
+
+    def take_log(self, whole):
+        """(whether a search has begun since the last call, the states that it has expanded since), or all that it has
+        expanded; None if there is nothing new."""
+        if whole:
+            self.log_taken = 0
+            self.log_is_new = True
+        if self.log_taken == self.logged and not self.log_is_new:
+            return None
+        states = np.array(self.log[self.log_taken : self.logged], np.int32)
+        is_new = self.log_is_new
+        self.log_taken = self.logged
+        self.log_is_new = False
+        return is_new, states
+
+    def pass_interval(self):
+        """The agent waits for the rest of an interval in which its search was restarted."""
+        self.intervals += 1
+        self.intervals_left -= 1
+
+    def route_to_meeting(self):
+        """(way back, path ahead): states from s_current to where it meets path, and from there to s_best."""
+        if self.path_length == 0:
+            return [self.s_current], [self.s_current]
+        while not self.find_meeting():
+            self.grow_path()
+        s = self.s_current
+        back = [s]
+        while s != self.on_path(self.meeting):
+            s = self.parent(s)
+            back.append(s)
+        return back, np.asarray(self.buffer)[self.path : self.path + self.meeting + 1][::-1].tolist()
+
+    def way_back_length(self):
+        """How many steps it is back to path."""
+        if self.path_length == 0:
+            return 0
+        while not self.find_meeting():
+            self.grow_path()
+        n = 0
+        s = self.s_current
+        while s != self.on_path(self.meeting):
+            s = self.parent(s)
+            n += 1
+        return n
+
+    def route_length(self):
+        """How many steps the route has."""
+        n = self.way_back_length()
+        return n + self.meeting if self.path_length else n
+
+    def write_route(self, cells, most):
+        """Writes x and y of the route's first states, at most so many; returns how many."""
+        out = memoryview(cells)
+        s = self.s_current
+        i = self.meeting if self.path_length else 0
+        n = 0
+        while n < most:
+            y = s // self.width
+            out[2 * n] = s - y * self.width
+            out[2 * n + 1] = y
+            n += 1
+            if self.path_length == 0 or s == self.on_path(0):
+                break
+            if i == self.meeting and s != self.on_path(i):
+                s = self.parent(s)
+            else:
+                i -= 1
+                s = self.on_path(i)
+        return n
+
+    def walk(self, steps):
+        """The agent has walked so many steps of its route. Returns by how many that is too many; if by any, the agent
+        stays where it was."""
+        s, at, expected = self.s_current, self.at, self.expected
+        self.find_on_path()
+        while steps > 0 and self.path_length > 0 and self.at != 0:
+            t = self.on_path(self.at - 1) if self.at > 0 else self.parent(self.s_current)
+            self.expected -= self.length_between(self.s_current, t)
+            self.s_current = t
+            if self.at > 0:
+                self.at -= 1
+            self.find_on_path()
+            steps -= 1
+        if steps > 0:
+            self.s_current, self.at, self.expected = s, at, expected
+        return steps
+
+    def find_on_path(self):
+        """Sets at, if s_current is on path."""
+        if self.at != NONE or self.path_length == 0:
+            return
+        while self.g(self.on_path(self.path_length - 1)) > self.g(self.s_current):
+            if not self.extend_path():
+                self.grow_path()
+        self.at = self.index_on_path(self.s_current)
+
+    def length_between(self, s, t):
+        """The cost of the step between these neighbours, legal or not."""
+        straight = s % self.width == t % self.width or s // self.width == t // self.width
+        return self.through(s, t, STRAIGHT if straight else DIAGONAL)
+
+    def place(self, walked, at):
+        """The agent has walked these states of its route: it is at index `at` of path, or NONE on its way back."""
+        for i in range(len(walked) - 1):
+            self.expected -= self.length_between(walked[i], walked[i + 1])
+        self.s_current, self.at = walked[len(walked) - 1], at
+
+    def branch(self):
+        """The tree's path from the root to s_best; with a shortcut, the path from the agent's turn to the goal."""
+        if self.detour:
+            return self.path_states().tolist()
+        states = []
+        if self.s_best != NONE:
+            s = self.s_best
+            states.append(s)
+            while s != self.s_root:
+                s = self.parent(s)
+                states.append(s)
+        return states[::-1]
+
+    def remaining_cost(self):
+        """The route's cost on the present map plus h from its end to the goal; None if it is blocked."""
+        if self.path_length == 0:
+            return self.h_between(self.s_current, self.s_goal)
+        while not self.find_meeting():
+            self.grow_path()
+        cost = self.route_cost()
+        if cost == FAR:
+            return None
+        return cost + self.h_between(self.on_path(0), self.s_goal)
+
+    def route_fault(self):
+        """BLOCKED, COST_INCREASED or STANDS: the rise part of RestartSearch?(), over the whole route."""
+        if self.path_length == 0:
+            return STANDS
+        while not self.find_meeting():
+            self.grow_path()
+        return self.fault()
+
+    def could_shorten(self, decreased, opened, only_next_to_closed, limit):
+        """h(s_current, u) + c(u, v) + h(v, s_goal), Algorithm 3's c', is below the limit for some arc whose cost fell.
+
+        These are the arcs at the decreased cells and, of those that were blocked, the diagonal steps past them.
+        """
+        for cells, past in ((decreased, False), (opened, True)):
+            self.cells = memoryview(cells)
+            if len(self.cells) < 256:
+                below = self.any_leads_below(past, only_next_to_closed, limit)
+            else:
+                with cython.nogil:
+                    below = self.any_leads_below(past, only_next_to_closed, limit)
+            if below:
+                return True
+        return False
+
+    def suffix_cost(self, path):
+        """The cost of path after s_current, or of all of it if s_current is not on it, as the search saw it."""
+        if self.detour:
+            return self.expected
+        first = self.s_current if self.s_current in path else self.s_root
+        return self.g(self.s_best) - self.g(first) if self.s_best != NONE else 0
+
+    def route_reaches_goal(self):
+        return self.reaches_goal()
+
+    def path_states(self):
+        """The path, from where it has been traced to, to s_best."""
+        return np.array(self.buffer[self.path : self.path + self.path_length], np.int32)[::-1]
+
+    def h_value(self, s):
+        """h of a known state, as the search uses it."""
+        y = s // self.width
+        return self.h(s, s - y * self.width, y)
+
+    def step_costs(self, states):
+        """The costs of the legal steps of a walk."""
+        costs = np.zeros(max(len(states) - 1, 0), np.int64)
+        for i in range(len(costs)):
+            costs[i] = self.step_cost(states[i], states[i + 1])
+        return costs
+
+    def is_legal(self, states):
+        """Whether every step of a walk is."""
+        for i in range(len(states) - 1):
+            if self.legal(states[i], states[i + 1]) == NONE:
+                return False
+        return True
+
+    def is_known(self):
+        """For every state, whether the running search knows it."""
+        return (np.asarray(self.word) >> np.uint64(STAMP)) == np.uint64(self.search)
+
+    def is_expanded(self):
+        """For every state, whether the running search has closed it."""
+        return self.is_known() & ((np.asarray(self.word) & np.uint64(CLOSED)) != 0)
+
+    def draw(self, picture, unknown, expanded, opened):
+        """Writes one of these numbers for every state: the running search does not know it, has closed it, or has it in
+        Open."""
+        out = memoryview(picture)
+        with cython.nogil:
+            self.draw_states(out, unknown, expanded, opened)
+
+    def draw_states(self, out, unknown, expanded, opened):
+        for s in range(self.states):
+            if not self.known(s):
+                out[s] = unknown
+            else:
+                out[s] = expanded if self.word[s] & CLOSED else opened
+
+    def g_values(self, states):
+        """g of these states, all known."""
+        return ((np.asarray(self.word)[states] - np.uint64(self.stamp)) >> np.uint64(5)).astype(np.int64)
+
+    def goal_in_open(self):
+        return self.goal_f < FAR and not self.goal_found
+
+    def trail_is_full(self):
+        return self.trail_length == TRAIL
+
+    def memory(self):
+        """Bytes of search state, the route included."""
+        total = 0
+        for array in self.arrays():
+            total += array.nbytes
+        return total
+
+    def touch_memory(self):
+        """Takes all of it from the system now."""
+        for array in self.arrays():
+            array.reshape(-1)[:: max(1, 4096 // array.itemsize)] += 0
+
+    def arrays(self):
+        """All that a search allocates."""
+        tree = [
+            np.asarray(self.word),
+            np.asarray(self.h_learned),
+            np.asarray(self.pathcost),
+            np.asarray(self.cost_ahead),
+        ]
+        links = [np.asarray(self.next), np.asarray(self.prev), np.asarray(self.f_of), np.asarray(self.order)]
+        directory = [np.asarray(self.directory), np.asarray(self.page_of), np.asarray(self.first)]
+        pages = [np.asarray(self.page_top), np.asarray(self.page_bits), np.asarray(self.head)]
+        lists = [np.asarray(self.buffer), np.asarray(self.trail), np.asarray(self.log)]
+        return tree + links + directory + pages + lists

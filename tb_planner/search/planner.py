@@ -1,0 +1,676 @@
+"""TimeBoundedPlanner: an agent that searches k expansions an interval and moves; observe() takes in map changes."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tb_planner.geometry import Cell
+from tb_planner.search import kernel
+from tb_planner.search.algorithms import Algorithm, tba_star
+from tb_planner.search.grid import COST_STEPS, GoalBlocked, Grid, GridChange, StartBlocked
+from tb_planner.search.restart import CODES, REASONS, RULES, RestartReason, could_shorten
+
+UNBOUNDED = 2**62
+STRAIGHT = 985  # the kernel's unit: a straight step
+
+
+class Status(enum.IntEnum):
+    """How an interval ended, or a search."""
+
+    MOVED = 0
+    """The agent moved one cell along its route."""
+    WAITED = 1
+    """No move: the search has just been restarted, or a path is still being traced."""
+    AT_GOAL = 2
+    """The agent is at its goal."""
+    NO_PATH = 3
+    """On the present map no path leads from the agent to its goal. A later map may change that."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """The 2009 paper's budget of an action: R, of which r goes to expansions, one of which costs c trace steps."""
+
+    R: int
+    r: float = 0.9
+    c: int = 10
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.R, int) and isinstance(self.c, int) and self.R >= 1 and self.c >= 1
+        if not whole or self.R * self.c > UNBOUNDED or not 0 < self.r < 1 or self.expansions < 1:
+            raise ValueError(
+                f'R = {self.R}, r = {self.r}, c = {self.c}; R and c are whole and >= 1, R c is at most {UNBOUNDED}, '
+                'r is between 0 and 1, and R r >= 1'
+            )
+
+    @property
+    def expansions(self) -> int:
+        """N_E"""
+        return math.floor(self.R * self.r)
+
+    @property
+    def trace_steps(self) -> int:
+        """N_T"""
+        return (self.R - self.expansions) * self.c
+
+    @property
+    def trace_steps_found(self) -> int:
+        """All of R, once no more expansions are needed."""
+        return self.R * self.c
+
+    @property
+    def first_expansions(self) -> int:
+        """So few that the first path can be traced in the same interval."""
+        return min(self.expansions, self.trace_steps)
+
+
+class Figures(NamedTuple):
+    """Counted since the planner was made."""
+
+    intervals: int
+    moves: int
+    back_moves: int
+    expansions: int
+    searches: int
+    straight: int  # straight moves, or sums of costs over them
+    diagonal: int
+
+
+class Expanded(NamedTuple):
+    """States that a search has expanded since somebody asked last, in the order in which it did."""
+
+    is_new: bool
+    """The search has begun since; all that the one before had expanded is forgotten."""
+    root: int
+    states: NDArray[np.int32]
+
+
+class TimeBoundedPlanner:
+    """MoveToGoal, an interval at a time. The grid is the agent's own: observe() writes into it.
+
+    k: expansions an interval, or Resources. trace_steps: N_T, None is unbounded. min_improvement: the fraction by which
+    a restart for a shorter way must shorten it, and by which a rise that does not block must make the route dearer.
+    start_tolerance, goal_tolerance: how many cells away a free one may stand in for a blocked one.
+    clean_search_every: after so many intervals a search on a map that has changed since then is restarted; 0: never.
+    All but Resources may be set to another value at any time; a tolerance counts from the next change of the map or
+    goal on. Its search takes the memory that the grid keeps, if there is any.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        start: Cell,
+        goal: Cell,
+        algorithm: Algorithm | None = None,
+        k: int | Resources = 256,
+        *,
+        trace_steps: int | None = None,
+        min_improvement: float = 0.0,
+        start_tolerance: int = 0,
+        goal_tolerance: int = 0,
+        clean_search_every: int = 0,
+    ):
+        self.algorithm = tba_star() if algorithm is None else algorithm
+        if not isinstance(self.algorithm, Algorithm):
+            raise ValueError(f'algorithm is {algorithm!r}; make one with a factory, such as tba_star()')
+        self._check(k, trace_steps, min_improvement, start_tolerance, goal_tolerance, clean_search_every)
+        self.grid = grid
+        self._k = k
+        self._trace_steps = trace_steps
+        self._min_improvement = float(min_improvement)
+        self._start_tolerance = start_tolerance
+        self._goal_tolerance = goal_tolerance
+        self._clean_search_every = clean_search_every
+        s_start, s_goal = self._start_state(start), self._goal_state(goal)
+        self._goal = grid.cell(grid.state(goal))
+        self._passed: _PassedFalls | None = None
+        self._search = grid.take_search()
+        self._search.forget_figures()
+        self._search.forget_learned()
+        configure(self._search, self.algorithm)
+        self._search.act(
+            self.algorithm.restart in ('lazy', 'path_cost_increased'),
+            self.algorithm.restart != 'never',
+            isinstance(k, Resources),
+            isinstance(k, Resources) or trace_steps is not None,
+            self._min_improvement,
+        )
+        self._budget(first=True)
+        self._begin(s_start, s_goal, None)
+
+    # -------------------------------------------------------------------------------------------------- an interval
+    def step(self) -> Status:
+        """One interval: search unless the goal is found, then move."""
+        self.run(1)
+        return self.status
+
+    def run(self, intervals: int) -> NDArray[np.int32]:
+        """Up to so many intervals with no news of the map; fewer at the goal, with no path, and after 4096 moves.
+        Returns the states the agent moved to."""
+        check_whole('intervals', intervals, 1)
+        search = self._search
+        if search.intervals == 0 and isinstance(self._k, Resources):
+            code = self._run(1)
+            self._budget(first=False)
+            intervals -= 1
+            if code > kernel.WAITED or intervals == 0:
+                return search.take_trail()
+        if self.clean_search_every:
+            self._run_with_clean_searches(intervals)
+        else:
+            self._run(intervals)
+        return search.take_trail()
+
+    def search(self, expansions: int | None = None) -> Status:
+        """An interval's first half: k expansions, or as many as given, unless the goal is found; then trace back.
+
+        MOVED says that the agent may move now."""
+        if expansions is not None:
+            check_whole('expansions', expansions, 1)
+        if self._search.s_current == self._search.s_goal:
+            self.status = Status.AT_GOAL
+            return self.status
+        if expansions is not None:
+            self._budget(first=False, expansions=expansions)
+        if self._is_clean_search_due():
+            self._restart(RestartReason.PERIODIC)
+        while (code := self._search.search_and_trace()) > kernel.NO_PATH:
+            if code == kernel.PATH_FULL:
+                self._search.grow_path()
+            elif reason := self._passed_falls_matter():
+                self._restart(reason)
+                code = kernel.WAITED
+                break
+        if expansions is not None or isinstance(self._k, Resources):
+            self._budget(first=False)
+        self.status = Status(code)
+        return self.status
+
+    def move(self) -> Status:
+        """An interval's second half: one cell along the route, if the present map allows it."""
+        search = self._search
+        if search.s_current != search.s_goal and self.status != Status.NO_PATH:
+            self.status = Status(search.move())
+            search.take_trail()
+        return self.status
+
+    # -------------------------------------------------------------------------------------------------- news
+    def observe(self, values: ArrayLike, at: Cell | None = None) -> bool:
+        """The new map, or a patch of it whose first cell is `at`; True if the search was restarted for it."""
+        return self.map_changed(self.grid.update(values, at))
+
+    def use_grid(self, grid: Grid, change: GridChange) -> bool:
+        """The map in another Grid of the same shape and kind, and how it differs from the one used so far; True if the
+        search was restarted for it. From now on observe() writes into this one."""
+        kind, other = ((g.width, g.height, g.neighbours, g.corner_cutting, g.weighted) for g in (self.grid, grid))
+        if kind != other:
+            raise ValueError(
+                f'the grid has width, height, neighbours, corner_cutting and weighted {other}; expected {kind}'
+            )
+        self.grid = grid
+        self._search.use_grid(grid.legal_moves.reshape(-1), grid.cost_u16.reshape(-1))
+        return self.map_changed(change)
+
+    def map_changed(self, change: GridChange) -> bool:
+        """observe(), for a grid that has been updated already."""
+        if not change:
+            return False
+        search = self._search
+        s_goal = self._nearest_to_goal()
+        if s_goal != search.s_goal:
+            search.forget_learned()
+            self._restart(RestartReason.GOAL_MOVED, s_goal)
+            return True
+        if reason := self._reason_to_restart(change):
+            self._restart(reason)
+            return True
+        search.stale = True
+        if self.algorithm.restart == 'lazy' and len(change.decreased) and not search.route_reaches_goal():
+            self._let_pass(change)
+        return False
+
+    def advance(self, cell: Cell) -> bool:
+        """The agent is here: on its route it goes on from there, elsewhere the search restarts. True if it did."""
+        state = self._start_state(cell, 'the cell advanced to')
+        back, ahead = self._search.route_to_meeting()
+        if state in ahead:
+            i = ahead.index(state)
+            at = len(ahead) - 1 - i if self._search.path_length else -1
+            self._search.place(back + ahead[1 : i + 1], at)
+        elif state in back:
+            self._search.place(back[: back.index(state) + 1], -1)
+        else:
+            self._begin(state, self._search.s_goal, RestartReason.OFF_ROUTE)
+            return True
+        if state == self._search.s_goal:
+            self.status = Status.AT_GOAL
+        return False
+
+    def advance_by(self, cells: int) -> None:
+        """The agent has walked so many cells of its route. The work goes with their number."""
+        check_whole('cells', cells, 0)
+        if too_many := self._search.walk(cells):
+            raise ValueError(f'the agent has walked {cells} cells; its route has {cells - too_many} ahead')
+        if self._search.s_current == self._search.s_goal:
+            self.status = Status.AT_GOAL
+
+    def leave_route(self, cell: Cell) -> None:
+        """The agent is here, and not on its route: the search restarts from there. The route is not looked at."""
+        self._begin(self._start_state(cell, 'the cell gone to'), self._search.s_goal, RestartReason.OFF_ROUTE)
+
+    def new_goal(self, goal: Cell) -> None:
+        """From where the agent is to another goal. A refused one leaves the old one as it was."""
+        s_goal = self._goal_state(goal)
+        self._goal = self.grid.cell(self.grid.state(goal))
+        self._search.forget_learned()
+        self._begin(self._free_start(), s_goal, RestartReason.NEW_GOAL)
+
+    def restart(self, reason: RestartReason = RestartReason.REQUESTED) -> None:
+        """InitializeSearch(), from where the agent is."""
+        self._restart(reason)
+
+    def release(self) -> None:
+        """Leaves its search's memory to the grid, for the next planner on it. This one is done."""
+        self.grid.keep_search(self._search)
+        del self._search
+
+    def log_expansions(self) -> None:
+        """Keeps a list of what the search expands, for take_expanded(): four bytes a state, no time to speak of."""
+        self._search.log_expansions()
+
+    def take_expanded(self, *, whole: bool = False) -> Expanded | None:
+        """What the present search has expanded since the last call, or, if it has begun since or on request, all; None
+        if there is nothing new."""
+        log = self._search.take_log(whole)
+        return None if log is None else Expanded(log[0], self._search.s_root, log[1])
+
+    def touch_memory(self) -> None:
+        """Takes the memory of the search from the system now; else each tick takes what it needs, which, where
+        the search comes to new ground, can take longer than the search."""
+        self._search.touch_memory()
+
+    # -------------------------------------------------------------------------------------------------- what is known
+    @property
+    def k(self) -> int | Resources:
+        """Expansions an interval. A number may be set to another at any time."""
+        return self._k
+
+    @k.setter
+    def k(self, k: int) -> None:
+        if isinstance(self._k, Resources):
+            raise ValueError(f'k is {self._k}; the budget of an action stays as it is')
+        check_whole('k', k, 1)
+        self._k = k
+        self._budget(first=False)
+
+    @property
+    def trace_steps(self) -> int | None:
+        """N_T; a number may be set to another."""
+        return self._trace_steps
+
+    @trace_steps.setter
+    def trace_steps(self, trace_steps: int) -> None:
+        if self._trace_steps is None:
+            raise ValueError('trace_steps is None; trace-back that is not sliced stays so')
+        check_whole('trace_steps', trace_steps, 1)
+        self._trace_steps = trace_steps
+        self._budget(first=False)
+
+    @property
+    def min_improvement(self) -> float:
+        return self._min_improvement
+
+    @min_improvement.setter
+    def min_improvement(self, min_improvement: float) -> None:
+        _check_fraction('min_improvement', min_improvement)
+        self._min_improvement = self._search.min_improvement = float(min_improvement)
+
+    @property
+    def start_tolerance(self) -> int:
+        return self._start_tolerance
+
+    @start_tolerance.setter
+    def start_tolerance(self, start_tolerance: int) -> None:
+        check_whole('start_tolerance', start_tolerance, 0)
+        self._start_tolerance = start_tolerance
+
+    @property
+    def goal_tolerance(self) -> int:
+        return self._goal_tolerance
+
+    @goal_tolerance.setter
+    def goal_tolerance(self, goal_tolerance: int) -> None:
+        check_whole('goal_tolerance', goal_tolerance, 0)
+        self._goal_tolerance = goal_tolerance
+
+    @property
+    def clean_search_every(self) -> int:
+        return self._clean_search_every
+
+    @clean_search_every.setter
+    def clean_search_every(self, clean_search_every: int) -> None:
+        check_whole('clean_search_every', clean_search_every, 0)
+        self._clean_search_every = clean_search_every
+
+    @property
+    def current_cell(self) -> Cell:
+        return self.grid.cell(self._search.s_current)
+
+    @property
+    def goal(self) -> Cell:
+        """The goal as given; the search goes to `target`."""
+        return self._goal
+
+    @property
+    def target(self) -> Cell:
+        """The goal, or the free cell that stands in for it."""
+        return self.grid.cell(self._search.s_goal)
+
+    @property
+    def goal_found(self) -> bool:
+        return bool(self._search.goal_found)
+
+    @property
+    def path(self) -> list[Cell]:
+        """The search tree's branch from its root to s_best."""
+        return self.grid.cells(self._search.branch())
+
+    @property
+    def route(self) -> list[Cell]:
+        """The cells the agent will walk from where it is: back to the path it follows, then along it."""
+        back, ahead = self._search.route_to_meeting()
+        return self.grid.cells(back + ahead[1:])
+
+    def route_cells(self, most: int | None = None) -> NDArray[np.int32]:
+        """The route's first cells, from where the agent is: x and y in rows. The work goes with their number, and with
+        the way back if there is one."""
+        if most is not None:
+            check_whole('most', most, 1)
+        length = int(self._search.route_length()) + 1
+        cells = np.empty((length if most is None else min(length, most), 2), np.int32)
+        self._search.write_route(cells.reshape(-1), len(cells))
+        return cells
+
+    @property
+    def route_length(self) -> int:
+        """How many moves the route has."""
+        return int(self._search.route_length())
+
+    @property
+    def route_reaches_goal(self) -> bool:
+        """The goal has been found, and its path traced back."""
+        return bool(self._search.route_reaches_goal())
+
+    @property
+    def route_version(self) -> int:
+        """Another number whenever the route has changed, other than by the agent's walking along it."""
+        return int(self._search.route_version)
+
+    @property
+    def way_back(self) -> int:
+        """How many of the route's moves are back-moves."""
+        return int(self._search.way_back_length())
+
+    @property
+    def expansions(self) -> int:
+        """Expansions since the planner was made."""
+        return int(self._search.expansions)
+
+    @property
+    def searches(self) -> int:
+        """Searches since the planner was made."""
+        return int(self._search.searches)
+
+    @property
+    def restarts(self) -> dict[RestartReason, int]:
+        """How often, and why, a search has been started over; the sum is searches - 1."""
+        counts = self._search.restarts
+        return {reason: counts[code] for reason, code in CODES.items()}
+
+    @property
+    def last_restart(self) -> RestartReason | None:
+        return REASONS.get(self._search.last_restart)
+
+    @property
+    def intervals(self) -> int:
+        return int(self._search.intervals)
+
+    @property
+    def moves(self) -> int:
+        return int(self._search.moved)
+
+    @property
+    def back_moves(self) -> int:
+        return int(self._search.back_moves)
+
+    @property
+    def refused_moves(self) -> int:
+        """Moves that the present map forbade, and that were not made: none but with restart 'never' or
+        'lazy_as_printed', or with Resources, where an agent at the end of its path must act and tries the step back."""
+        return int(self._search.refused)
+
+    @property
+    def cost(self) -> float:
+        """What the agent's moves have cost, from exact sums of straight and diagonal steps."""
+        return self.grid.cost_of(self._search.straight_sum, self._search.diagonal_sum)
+
+    @property
+    def figures(self) -> Figures:
+        s = self._search
+        return Figures(s.intervals, s.moved, s.back_moves, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)
+
+    @property
+    def open_size(self) -> int:
+        return int(self._search.open_size) + int(self._search.goal_in_open())
+
+    @property
+    def expanded(self) -> NDArray[np.bool_]:
+        """[y, x]: cells closed by the present search."""
+        expanded: NDArray[np.bool_] = self._search.is_expanded().reshape(self.grid.height, self.grid.width)
+        return expanded
+
+    def search_picture(self, unknown: int = -1, expanded: int = 50, opened: int = 100) -> NDArray[np.int8]:
+        """[y, x]: one of these numbers for every cell that the search has not met, has closed, or has in Open."""
+        picture = np.empty((self.grid.height, self.grid.width), np.int8)
+        self._search.draw(picture.reshape(-1), unknown, expanded, opened)
+        return picture
+
+    def open_cells(self) -> list[tuple[Cell, float, float]]:
+        """Open as (cell, f, g), best first."""
+        search, algorithm = self._search, self.algorithm
+        states = np.flatnonzero(search.is_known() & ~search.is_expanded())
+        cells = self.grid.cells(states)
+        g = search.g_values(states)
+        h = np.array([search.h_value(s) for s in states], np.int64)
+        scale = STRAIGHT * (2 * COST_STEPS if self.grid.weighted else 1)
+        f = algorithm.w_g * g + algorithm.w_h * h
+        order = np.lexsort((-g, f))
+        unit = scale * (algorithm.w_g or algorithm.w_h)
+        return [(cells[i], float(f[i]) / unit, float(g[i]) / scale) for i in order]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of search state; the grid is not in it."""
+        return int(self._search.memory())
+
+    # -------------------------------------------------------------------------------------------------- inside
+    def _begin(self, s_current: int, s_goal: int, reason: RestartReason | None) -> None:
+        self._passed = None
+        self._search.pause_when_found = False
+        self._search.start(s_current, s_goal, CODES[reason] if reason else 0)
+        self.status = Status.AT_GOAL if s_current == s_goal else Status.WAITED
+
+    def _restart(self, reason: RestartReason, s_goal: int | None = None) -> None:
+        self._begin(self._free_start(), self._search.s_goal if s_goal is None else s_goal, reason)
+
+    def _reason_to_restart(self, change: GridChange) -> RestartReason | None:
+        """Of the agent and what the search knows, and the rule's own; for a goal that is where it was."""
+        search = self._search
+        misled = False
+        if self.algorithm.learn_h and len(change.decreased):  # what was learned holds only while costs rise
+            misled = search.learned_searches > 0
+            search.forget_learned()
+        if search.failed:
+            return RestartReason.NO_PATH
+        if self._free_start() != search.s_current:
+            return RestartReason.START_BLOCKED
+        if misled:
+            return RestartReason.HEURISTIC_INVALIDATED
+        return RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement)
+
+    def _free_start(self) -> int:
+        """The agent's state, or, if it has been blocked, a free one within the tolerance, if there is any."""
+        free = self.grid.nearest_free(self.current_cell, self.start_tolerance)
+        return int(self._search.s_current) if free is None else self.grid.state(free)
+
+    def _run(self, intervals: int) -> int:
+        search = self._search
+        while True:
+            code = search.run(intervals)
+            if code == kernel.PATH_FULL:
+                search.grow_path()
+            elif code == kernel.GOAL_FOUND:
+                if reason := self._passed_falls_matter():
+                    self._restart(reason)
+                    search.pass_interval()
+                    code = kernel.WAITED
+                    if search.intervals_left == 0:
+                        break
+            else:
+                break
+            intervals = search.intervals_left
+        self.status = Status(code)
+        return int(code)
+
+    def _run_with_clean_searches(self, intervals: int) -> None:
+        last = self._search.intervals + intervals
+        while (left := last - self._search.intervals) > 0 and not self._search.trail_is_full():
+            if self._is_clean_search_due():
+                self._restart(RestartReason.PERIODIC)
+            if self._run(min(left, self.clean_search_every)) > kernel.WAITED:
+                break
+
+    def _is_clean_search_due(self) -> bool:
+        if not self.clean_search_every or not self._search.stale:
+            return False
+        return bool(self._search.intervals - self._search.search_began >= self.clean_search_every)
+
+    def _let_pass(self, change: GridChange) -> None:
+        """Falls that do not matter yet are tested again when the goal is found."""
+        if self._passed is None or self._passed.search != self._search.searches:
+            self._passed = _PassedFalls(self._search.searches, self.grid.width * self.grid.height)
+        self._passed.add(change)
+        self._search.pause_when_found = True
+
+    def _passed_falls_matter(self) -> RestartReason | None:
+        self._search.pause_when_found = False
+        passed, self._passed = self._passed, None
+        if passed is None or passed.search != self._search.searches:
+            return None
+        return could_shorten(self._search, *passed.all(), self.algorithm, self._min_improvement)
+
+    def _start_state(self, start: Cell, what: str = 'start') -> int:
+        self.grid.state(start, what)
+        free = self.grid.nearest_free(start, self.start_tolerance)
+        if free is None:
+            raise StartBlocked(blocked_and_none_near(what, start, self.start_tolerance))
+        return self.grid.state(free)
+
+    def _goal_state(self, goal: Cell) -> int:
+        self.grid.state(goal, 'goal')
+        free = self.grid.nearest_free(goal, self.goal_tolerance)
+        if free is None:
+            raise GoalBlocked(blocked_and_none_near('goal', goal, self.goal_tolerance))
+        return self.grid.state(free)
+
+    def _nearest_to_goal(self) -> int:
+        """The goal, or the free cell that stands in for it on this map. Without any the goal stays as it is, to be
+        found again when a later map frees it."""
+        free = self.grid.nearest_free(self._goal, self.goal_tolerance)
+        return self.grid.state(self._goal if free is None else free)
+
+    def _budget(self, first: bool, expansions: int | None = None) -> None:
+        if isinstance(self._k, Resources):
+            k = expansions or (self._k.first_expansions if first else self._k.expansions)
+            self._search.spend(k, self._k.trace_steps, self._k.trace_steps_found)
+        else:
+            steps = UNBOUNDED if self._trace_steps is None else self._trace_steps
+            self._search.spend(expansions or self._k, steps, steps)
+
+    def _check(
+        self,
+        k: int | Resources,
+        trace_steps: int | None,
+        min_improvement: float,
+        start_tolerance: int,
+        goal_tolerance: int,
+        clean_search_every: int,
+    ) -> None:
+        if isinstance(k, Resources):
+            if trace_steps is not None:
+                raise ValueError(f'trace_steps is {trace_steps}; Resources say it already')
+        else:
+            check_whole('k', k, 1)
+        if trace_steps is not None:
+            check_whole('trace_steps', trace_steps, 1)
+        if self.algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
+            raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
+        _check_fraction('min_improvement', min_improvement)
+        check_whole('start_tolerance', start_tolerance, 0)
+        check_whole('goal_tolerance', goal_tolerance, 0)
+        check_whole('clean_search_every', clean_search_every, 0)
+
+
+class _PassedFalls:
+    """Falls that did not matter to a search when they came: each cell once, whatever becomes of it later."""
+
+    def __init__(self, search: int, states: int):
+        self.search = search
+        self._parts: list[list[NDArray[np.int32]]] = [[], []]  # decreased, opened
+        self._seen = np.zeros((2, states), bool)
+
+    def add(self, change: GridChange) -> None:
+        """The work goes with the size of the change."""
+        for parts, seen, states in zip(self._parts, self._seen, (change.decreased, change.opened), strict=True):
+            new = states[~seen[states]]
+            seen[new] = True
+            parts.append(new)
+
+    def all(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(decreased, opened)"""
+        decreased, opened = (np.concatenate(parts) for parts in self._parts)
+        return decreased, opened
+
+
+def configure(search: kernel.Search, algorithm: Algorithm) -> None:
+    """Makes it a search by this row of the table."""
+    search.configure(
+        algorithm.w_g,
+        algorithm.w_h,
+        algorithm.reopen,
+        algorithm.ties == 'larger_g',
+        algorithm.learn_h,
+        algorithm.path_switch,
+        algorithm.shortcut,
+    )
+
+
+def blocked_and_none_near(what: str, cell: Cell, tolerance: int) -> str:
+    x, y = cell
+    return f'{what} ({x}, {y}) is blocked, and no cell within the tolerance of {tolerance} cells is free'
+
+
+def check_whole(name: str, value: int, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or not least <= value <= UNBOUNDED:
+        raise ValueError(f'{name} is {value}; it is a whole number, {least} to {UNBOUNDED}')
+
+
+def _check_fraction(name: str, value: float) -> None:
+    if not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise ValueError(f'{name} is {value}; it is a fraction, 0 to below 1')

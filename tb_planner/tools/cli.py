@@ -1,0 +1,319 @@
+"""The command line: `python -m tb_planner solve MAP --start X Y --goal X Y`.
+
+It ends with 0 if the agent arrived, 1 if it did not, 2 if what was asked for cannot be done, and 130 on Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Cell
+from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.files import Map, read_map
+from tb_planner.search import kernel
+from tb_planner.search.algorithms import ALGORITHMS, RESTARTS, TIES, Algorithm, tba_star
+from tb_planner.search.grid import Grid
+from tb_planner.search.path import Plan, find_path
+from tb_planner.search.planner import Status, TimeBoundedPlanner
+from tb_planner.simulation.run import Run, move_to_goal
+from tb_planner.simulation.world import Static
+from tb_planner.tools import plotting as picture
+from tb_planner.tools import replay_command
+from tb_planner.tools import view_command as view
+from tb_planner.tools.tuning import command as tuning
+
+ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+WEIGHT = 3.0
+AS_WRITTEN = {
+    'tba_star': 'TBA*',
+    'tb_wa_star': 'TB-WA*',
+    'tb_gbfs': 'TB-GBFS',
+    'rtba_star': 'RTBA*',
+    'tbaa_star': 'TBAA*',
+}
+
+EXAMPLES = """examples:
+  python -m tb_planner solve arena.map --start 3 4 --goal 40 52
+  python -m tb_planner solve arena.map --start 3 4 --goal 40 52 --algorithm tb_wa_star -w 3 -k 64 --png arena.png
+  python -m tb_planner solve depot.yaml --metres --start 2 2 --goal 28 12 --robot-radius 0.2 --inflation-radius 0.7
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    try:
+        options = make_parser().parse_args(arguments)
+        if not kernel.COMPILED:
+            print('tb_planner: the kernel is not compiled: this is plain Python, many times slower', file=sys.stderr)
+        command: Callable[[argparse.Namespace], int] = options.command
+        return command(options)
+    except (ValueError, picture.PictureError) as error:
+        print(f'tb_planner: {error}', file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:  # of a file that was given
+        where = '' if error.filename is None else f'{error.filename}: '
+        print(f'tb_planner: {where}{error.strerror or error}', file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print('tb_planner: interrupted', file=sys.stderr)
+        return INTERRUPTED
+
+
+class Parser(argparse.ArgumentParser):
+    """One that complains in a single line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f'{self.prog.removeprefix("python -m ")}: {message} (--help tells more)\n')
+
+
+def make_parser() -> Parser:
+    parser = Parser(prog='python -m tb_planner', description='Time-bounded best-first search on grids.')
+    commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
+    solve_parser = commands.add_parser(
+        'solve',
+        help='walk from start to goal on a map that does not change',
+        description='Walks from start to goal on a map that does not change, a move an interval, and says how it went.',
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    solve_parser.set_defaults(command=solve)
+    add_solve_options(solve_parser)
+    replay_command.add_parser(commands)
+    tuning.add_parser(commands)
+    view.add_parser(commands)
+    return parser
+
+
+def add_solve_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('map', metavar='MAP', type=Path, help="MovingAI's .map, or map_server's .yaml with its image")
+    for name in ('start', 'goal'):
+        parser.add_argument(f'--{name}', metavar=('X', 'Y'), nargs=2, type=float, required=True, help='a cell')
+    add_search_options(parser.add_argument_group('search'))
+    add_grid_options(parser.add_argument_group('grid'))
+    add_yaml_options(parser.add_argument_group('.yaml maps only'))
+    parser.add_argument('--png', metavar='FILE', type=Path, help='draw the map, expanded cells and the way walked')
+
+
+def add_search_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--algorithm', choices=tuple(ALGORITHMS), default='tba_star', help='default: tba_star')
+    group.add_argument('-w', '--weight', metavar='W', type=float, help=f'of tb_wa_star, default: {WEIGHT:g}')
+    group.add_argument('-k', metavar='N', type=int, default=256, help='expansions an interval, default: 256')
+    group.add_argument('--trace-steps', metavar='N', type=int, help='steps of trace back an interval, default: all')
+    group.add_argument('--restart', choices=RESTARTS, help="when to search anew, default: the algorithm's own")
+    group.add_argument('--ties', choices=TIES, default='lifo', help='what goes first of equal f, default: lifo')
+    group.add_argument('--max-intervals', metavar='N', type=int, help='give up after so many intervals')
+
+
+def add_grid_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--neighbours', type=int, choices=(4, 8), default=8, help='of a cell, default: 8')
+    group.add_argument('--corner-cutting', action='store_true', help='let diagonal moves brush past blocked cells')
+
+
+def add_yaml_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument('--metres', action='store_true', help="start and goal are in metres in the map's frame")
+    group.add_argument('--robot-radius', metavar='M', type=float, help='how far to keep from obstacles, default: 0')
+    group.add_argument('--inflation-radius', metavar='M', type=float, help='how far it costs more to be near them')
+    group.add_argument('--unknown', choices=('free', 'blocked'), help='what unknown cells are, default: free')
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What the command line asks for."""
+
+    map_: Map
+    costs: NDArray[np.float32]
+    start: Cell
+    goal: Cell
+    algorithm: Algorithm
+    k: int
+    neighbours: int
+    corner_cutting: bool
+
+    def grid(self) -> Grid:
+        """A grid of its own for everybody who needs one: of costs if there are any, else of blocked cells."""
+        blocked = np.isinf(self.costs)
+        weighted = bool(((self.costs != 1) & ~blocked).any())
+        values = self.costs if weighted else blocked
+        return Grid(values, neighbours=self.neighbours, corner_cutting=self.corner_cutting)
+
+
+def solve(options: argparse.Namespace) -> int:
+    """Reads the map, walks, and tells what happened."""
+    if options.png is not None:
+        check_can_draw(options.png)
+    problem = read_problem(options)
+    planner = TimeBoundedPlanner(
+        problem.grid(), problem.start, problem.goal, problem.algorithm, problem.k, trace_steps=options.trace_steps
+    )
+    run = move_to_goal(planner, Static(problem.grid()), max_intervals=options.max_intervals)
+    optimal = find_path(problem.grid(), problem.start, problem.goal, tba_star())
+    print(report(problem, run, optimal))
+    if options.png is not None:
+        draw(problem, planner, run, optimal, options.png)
+    return ARRIVED if run.status == Status.AT_GOAL else NOT_ARRIVED
+
+
+def read_problem(options: argparse.Namespace) -> Problem:
+    map_ = read_map(options.map)
+    if options.map.suffix == '.map':
+        refuse_yaml_options(options)
+    return Problem(
+        map_=map_,
+        costs=read_costs(map_, options),
+        start=read_cell('start', map_, options),
+        goal=read_cell('goal', map_, options),
+        algorithm=read_algorithm(options),
+        k=options.k,
+        neighbours=options.neighbours,
+        corner_cutting=options.corner_cutting,
+    )
+
+
+def refuse_yaml_options(options: argparse.Namespace) -> None:
+    """A .map has no frame, no scale and no unknown cells."""
+    for name in ('metres', 'robot_radius', 'inflation_radius', 'unknown'):
+        value = getattr(options, name)
+        if value is not None and value is not False:
+            raise ValueError(f'--{name.replace("_", "-")} is for .yaml maps, and {options.map} is none')
+
+
+def read_costs(map_: Map, options: argparse.Namespace) -> NDArray[np.float32]:
+    robot_radius_m = options.robot_radius or 0.0
+    rules = CostmapConfig(
+        resolution_m=map_.resolution_m,
+        allow_unknown=options.unknown != 'blocked',
+        robot_radius_m=robot_radius_m,
+        inflation_radius_m=robot_radius_m if options.inflation_radius is None else options.inflation_radius,
+    )
+    return Costmap(map_.occupancy, rules).costs
+
+
+def read_cell(name: str, map_: Map, options: argparse.Namespace) -> Cell:
+    x, y = getattr(options, name)
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise ValueError(f'{name} ({x:g}, {y:g}) is not finite')
+    if not options.metres:
+        if not (x.is_integer() and y.is_integer()):
+            raise ValueError(f'{name} ({x:g}, {y:g}) is not a cell; cells are counted in whole numbers')
+        return int(x), int(y)
+    cell = map_.cell_at(x, y)
+    if not (0 <= cell[0] < map_.width and 0 <= cell[1] < map_.height):
+        raise ValueError(f'{name} ({x:g} m, {y:g} m) is in cell {cell}, outside the {map_.width} x {map_.height} grid')
+    return cell
+
+
+def read_algorithm(options: argparse.Namespace) -> Algorithm:
+    weighted = options.algorithm == 'tb_wa_star'
+    if options.weight is not None and not weighted:
+        raise ValueError(f'-w {options.weight:g} is for tb_wa_star; {options.algorithm} takes no weight')
+    weights = (WEIGHT if options.weight is None else options.weight,) if weighted else ()
+    restarts = {} if options.restart is None else {'restart': options.restart}
+    return ALGORITHMS[options.algorithm](*weights, ties=options.ties, **restarts)
+
+
+def label(algorithm: Algorithm) -> str:
+    name = AS_WRITTEN.get(algorithm.name, algorithm.name)
+    return f'{name} (w = {algorithm.weight:g})' if algorithm.name == 'tb_wa_star' else name
+
+
+def report(problem: Problem, run: Run, optimal: Plan) -> str:
+    """What happened, in lines of name, figure and remark."""
+    map_, algorithm = problem.map_, problem.algorithm
+    blocked = np.isinf(problem.costs).mean()
+    corners = 'corners are cut' if problem.corner_cutting else 'no corners cut'
+    heads = [
+        f'{map_.name}: {map_.width} x {map_.height} cells, {blocked:.0%} blocked; '
+        f'{problem.neighbours} neighbours, {corners}',
+        f'{label(algorithm)}: k = {problem.k}, restart {algorithm.restart}, ties {algorithm.ties}; '
+        f'from {problem.start} to {problem.goal}',
+    ]
+    rows = [
+        f'  {name:<12}{figure:>16}   {remark}'.rstrip() for name, figure, remark in report_rows(problem, run, optimal)
+    ]
+    return '\n'.join([*heads, '', f'  {outcome(run)}', *rows])
+
+
+def report_rows(problem: Problem, run: Run, optimal: Plan) -> list[tuple[str, str, str]]:
+    rows = [
+        ('cost', f'{run.cost:,.3f}', against_optimal(run, optimal)),
+        ('moves', f'{run.moves:,}', f'{run.back_moves:,} of them back'),
+        ('intervals', f'{run.intervals:,}', ''),
+        ('expansions', f'{run.expansions:,}', f'{run.expansions / max(run.intervals, 1):,.1f} an interval'),
+        ('searches', f'{run.searches:,}', ''),
+        ('search time', f'{1e3 * run.search_time_s:,.3f} ms', f'{rate(run)} expansions/s'),
+    ]
+    if problem.map_.y_up:
+        rows.insert(1, ('way', f'{length_m(problem.map_, run.cells):,.2f} m', ''))
+    return rows
+
+
+def outcome(run: Run) -> str:
+    if run.status == Status.AT_GOAL:
+        return 'arrived'
+    if run.status == Status.NO_PATH:
+        return 'there is no path'
+    return f'not arrived after {run.intervals:,} intervals'
+
+
+def against_optimal(run: Run, optimal: Plan) -> str:
+    if run.status != Status.AT_GOAL:
+        return '' if math.isinf(optimal.cost) else f'the optimal path costs {optimal.cost:,.3f}'
+    ratio = run.cost / optimal.cost if optimal.cost else 1.0
+    return f'{ratio:.4f} times the optimal {optimal.cost:,.3f}'
+
+
+def rate(run: Run) -> str:
+    if not run.search_time_s:
+        return 'no'
+    return f'{run.expansions / run.search_time_s / 1e6:,.2f} M'
+
+
+def length_m(map_: Map, cells: Sequence[Cell]) -> float:
+    steps = np.diff(np.array(cells, np.float64), axis=0)
+    return float(np.hypot(steps[:, 0], steps[:, 1]).sum() * map_.resolution_m)
+
+
+def check_can_draw(path: Path) -> None:
+    """Before the run, not after it."""
+    if path.suffix.lower() != '.png':
+        raise ValueError(f'--png {path} does not end in .png')
+    if not path.parent.is_dir():
+        raise ValueError(f'--png {path}: there is no folder {path.parent}')
+    picture.check_matplotlib()
+
+
+def draw(problem: Problem, planner: TimeBoundedPlanner, run: Run, optimal: Plan, path: Path) -> None:
+    cost = f'cost {run.cost:,.2f}'
+    if run.status == Status.AT_GOAL and optimal.cost:
+        cost += f', {run.cost / optimal.cost:.3f} times the optimum'
+    figure = picture.draw(
+        problem.map_,
+        problem.costs,
+        start=problem.start,
+        goal=problem.goal,
+        expanded=planner.expanded,
+        open_cells=[cell for cell, _, _ in planner.open_cells()],
+        walked=run.cells,
+        title=f'{problem.map_.name}: {label(problem.algorithm)}, k = {problem.k}',
+        figures=[
+            outcome(run),
+            cost,
+            f'{run.moves:,} moves, {run.back_moves:,} of them back',
+            f'{run.intervals:,} intervals',
+            f'{run.expansions:,} expansions',
+        ],
+    )
+    try:
+        picture.save(figure, path)
+    except OSError as error:
+        raise ValueError(f'--png {path} cannot be written: {error.strerror}') from error
+    print(f'  {"picture":<12}{path}')

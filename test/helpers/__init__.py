@@ -1,0 +1,1 @@
+"""What several test files share: oracles, generated maps, ROS peers, a browser."""

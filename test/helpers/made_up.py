@@ -1,0 +1,80 @@
+"""Grounds, plans, outcomes and a clock that are made up for the tests of the tuner."""
+
+import numpy as np
+
+from tb_planner.maps.costmap import CostmapConfig
+from tb_planner.tools.tuning.budget import Budget
+from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.ground import Ground
+from tb_planner.tools.tuning.study import Plan
+from tb_planner.tools.tuning.trial import Conditions, Outcome
+
+DEFAULT = Candidate('tb_wa_star', 1.5)
+CELLS = CostmapConfig(resolution_m=1.0)
+EXPANSION_S = 1e-6
+
+
+def ground(blocked, name='ground', rules=CELLS):
+    return Ground(name, (np.asarray(blocked) * 100).astype(np.int8), rules)
+
+
+def scattered(size=60, part=0.3, seed=0):
+    return np.random.default_rng(seed).random((size, size)) < part
+
+
+def rooms():
+    """Four of them, joined by doors of three cells."""
+    blocked = np.zeros((61, 61), bool)
+    blocked[30] = blocked[:, 30] = True
+    for place in (10, 45):
+        blocked[30, place : place + 3] = blocked[place : place + 3, 30] = False
+    return blocked
+
+
+def outcome(intervals, *, tick_s=1e-3, arrived=True, expansions=1000, cost_ratio=1.0):
+    return Outcome(
+        arrived=arrived,
+        intervals=intervals,
+        weighed=float(intervals),
+        cost_ratio=cost_ratio,
+        first_move=1,
+        back_moves=0,
+        restarts=0,
+        expansions=expansions,
+        ticks=np.array([[expansions, tick_s]]),
+    )
+
+
+def make_plan(problems, **changes):
+    half = len(problems) // 2
+    values = {
+        'seen': problems[:half],
+        'unseen': problems[half:],
+        'budget': Budget(20.0, 0.2),
+        'conditions': Conditions('changing'),
+        'default': DEFAULT,
+    }
+    return Plan(**{**values, **changes})
+
+
+def length(problem):
+    return 10_000 + 10 * problem.shortest_moves
+
+
+class Clock:
+    """A second goes by with every look."""
+
+    def __init__(self):
+        self.now_s = 0.0
+
+    def __call__(self):
+        self.now_s += 1.0
+        return self.now_s
+
+
+def tune(folder):
+    """A command for a small map."""
+    blocked = scattered(40, 0.2)
+    rows = '\n'.join(''.join('@' if cell else '.' for cell in row) for row in blocked)
+    (folder / 'small.map').write_text(f'type octile\nheight 40\nwidth 40\nmap\n{rows}\n')
+    return ['tune', str(folder / 'small.map'), '--problems', '5', '-o', str(folder / 'tuned.yaml')]

@@ -1,0 +1,110 @@
+"""A client of the planner's actions, as Nav2's behaviour trees and nav2_simple_commander are."""
+
+import time
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
+from rclpy.action import ActionClient
+from rclpy.qos import QoSProfile
+
+from helpers.peer import Peer
+from helpers.processes import LIMIT_S
+from helpers.surroundings import pose_stamped
+
+MANY = QoSProfile(depth=256)
+STATUSES = {
+    GoalStatus.STATUS_SUCCEEDED: 'succeeded',
+    GoalStatus.STATUS_ABORTED: 'aborted',
+    GoalStatus.STATUS_CANCELED: 'canceled',
+}
+
+
+class PathRequest:
+    """A goal that was sent; the client waits for what becomes of it."""
+
+    def __init__(self, peer: Peer, action: ActionClient, goal: Any) -> None:
+        self._peer = peer
+        self.sent_s = time.monotonic()
+        self._sent = action.send_goal_async(goal)
+        self._result: Any = None
+
+    @property
+    def is_accepted(self) -> bool:
+        self._peer.wait_until(self._sent.done, 'the goal is answered')
+        return self._sent.result().accepted
+
+    @property
+    def handle(self) -> Any:
+        assert self.is_accepted
+        return self._sent.result()
+
+    def listen(self) -> None:
+        """Asks for the result."""
+        self._result = self._result or self.handle.get_result_async()
+
+    @property
+    def is_done(self) -> bool:
+        self.listen()
+        return self._result.done()
+
+    def end(self, limit_s: float = LIMIT_S) -> tuple[str, Any]:
+        """How it ended, and the result."""
+        self.listen()
+        self._peer.wait_until(self._result.done, 'the request ends', limit_s)
+        answer = self._result.result()
+        return STATUSES[answer.status], answer.result
+
+    def cancel(self) -> bool:
+        """Whether the server was willing."""
+        answer = self.handle.cancel_goal_async()
+        self._peer.wait_until(answer.done, 'the cancel is answered')
+        return bool(answer.result().goals_canceling)
+
+
+class PathClient:
+    def __init__(self, peer: Peer, prefix: str = '') -> None:
+        self.peer = peer
+        self._to_pose = self._client(ComputePathToPose, f'{prefix}compute_path_to_pose')
+        self._through_poses = self._client(ComputePathThroughPoses, f'{prefix}compute_path_through_poses')
+        for client in (self._to_pose, self._through_poses):
+            peer.wait_until(client.server_is_ready, 'the actions are served')
+        peer.spin(0.05)  # a busy server that has not heard of a client yet drops its answers
+
+    def _client(self, action: Any, name: str) -> ActionClient:
+        """With room for the answers to many goals at once."""
+        return ActionClient(
+            self.peer.node, action, name, goal_service_qos_profile=MANY, result_service_qos_profile=MANY
+        )
+
+    def close(self) -> None:
+        self._to_pose.destroy()
+        self._through_poses.destroy()
+
+    def ask(self, goal: Any, *, start: Any = None, planner_id: str = '') -> PathRequest:
+        message = ComputePathToPose.Goal(goal=_pose(goal), planner_id=planner_id)
+        return PathRequest(self.peer, self._to_pose, _with_start(message, start))
+
+    def ask_through(self, *goals: Any, start: Any = None, planner_id: str = '') -> PathRequest:
+        message = ComputePathThroughPoses.Goal(goals=[_pose(goal) for goal in goals], planner_id=planner_id)
+        return PathRequest(self.peer, self._through_poses, _with_start(message, start))
+
+    def path_to(self, *goal: float) -> Any:
+        """A path that has to be found."""
+        status, result = self.ask(goal).end()
+        assert (status, result.error_code, result.error_msg) == ('succeeded', 0, '')
+        return result.path
+
+
+def _pose(place: Any) -> Any:
+    return pose_stamped(*place) if isinstance(place, tuple) else place
+
+
+def _with_start(message: Any, start: Any) -> Any:
+    if start is not None:
+        message.use_start, message.start = True, _pose(start)
+    return message
+
+
+def points(path: Any) -> list[tuple[float, float]]:
+    return [(pose.pose.position.x, pose.pose.position.y) for pose in path.poses]

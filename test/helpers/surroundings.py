@@ -1,0 +1,132 @@
+"""What a planner node needs around it: a map, a robot that says where it is, and somebody who hears it all."""
+
+from array import array
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from nav_msgs.msg import OccupancyGrid, Path
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
+
+from helpers.peer import LATCHED, RELIABLE, Peer
+from helpers.processes import LIMIT_S
+
+RESOLUTION_M = 0.1
+POSE_PERIOD_S = 0.02
+
+
+def open_terrain(side=100):
+    """10 m x 10 m, with a wall in the middle that leaves both ends open."""
+    cells = np.zeros((side, side), np.int8)
+    cells[3 * side // 10 : 7 * side // 10, side // 2] = 100
+    return cells
+
+
+def map_message(cells, *, resolution=RESOLUTION_M, frame='map', x=0.0, y=0.0):
+    message = OccupancyGrid()
+    message.header.frame_id = frame
+    message.info.height, message.info.width = cells.shape
+    message.info.resolution = resolution
+    message.info.origin.position.x, message.info.origin.position.y = x, y
+    message.data = array('b', cells.astype(np.int8).tobytes())
+    return message
+
+
+def pose_stamped(x, y, frame='map'):
+    message = PoseStamped()
+    message.header.frame_id = frame
+    message.pose.position.x, message.pose.position.y = float(x), float(y)
+    message.pose.orientation.w = 1.0
+    return message
+
+
+class TickContext:
+    """A peer that says pose after pose, and the map when told to; it hears all that the planner says."""
+
+    def __init__(self, peer: Peer, *, node='tb_planner', pose_type=PoseStamped, pose_qos=RELIABLE) -> None:
+        self.peer = peer
+        self.name = node
+        self.pose = pose_stamped(2.0, 5.0)
+        self.poses = peer.node.create_publisher(pose_type, 'pose', pose_qos)
+        self.maps = peer.node.create_publisher(OccupancyGrid, 'map', LATCHED)
+        self.goals = peer.node.create_publisher(PoseStamped, 'goal_pose', RELIABLE)
+        self.statuses = peer.hear_status(node)
+        self.waypoints = peer.hear('waypoint', PoseStamped)
+        self.plans = peer.hear('plan', Path, LATCHED)
+        self.diagnostics = peer.hear('/diagnostics', DiagnosticArray)
+        self._timer = peer.node.create_timer(POSE_PERIOD_S, self.say_pose)
+
+    def say_pose(self) -> None:
+        if self.pose is not None:
+            self.poses.publish(self.pose)
+
+    def set_out(self, x=8.0, y=5.0, cells=None) -> None:
+        """A map, a goal, and the planner is on its way."""
+        self.maps.publish(map_message(open_terrain() if cells is None else cells))
+        self.say_goal(x, y)
+        self.wait_for_status('NAVIGATING')
+        self.peer.wait_until(lambda: self.plans and self.plans.last.poses, 'a plan')
+
+    def say_goal(self, x, y, frame='map') -> None:
+        self.peer.wait_until(self.goals.get_subscription_count, 'the planner listens to goals')
+        self.goals.publish(pose_stamped(x, y, frame))
+
+    def wait_for_status(self, *statuses: str) -> str:
+        return self.peer.wait_for_status(self.statuses, *statuses)
+
+    def wait_for_waypoints(self, count: int) -> None:
+        """So many more of them."""
+        goal = len(self.waypoints) + count
+        self.peer.wait_until(lambda: len(self.waypoints) >= goal, f'{count} waypoints')
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The values of the last diagnostics; the first ones are waited for."""
+        self.peer.wait_until(lambda: self.diagnostics, 'diagnostics')
+        return {item.key: item.value for item in self.diagnostics.last.status[0].values}
+
+    def next_facts(self) -> dict[str, str]:
+        """The values of diagnostics that are still to come."""
+        count = len(self.diagnostics)
+        self.peer.wait_until(lambda: len(self.diagnostics) > count, 'diagnostics')
+        return self.facts
+
+    # -------------------------------------------------------------------------------------------------- lifecycle
+    def change_state(self, transition: str) -> bool:
+        request = ChangeState.Request(transition=Transition(id=TRANSITIONS[transition]))
+        return self.peer.call(f'{self.name}/change_state', ChangeState, request).success
+
+    def state(self) -> str:
+        return self.peer.call(f'{self.name}/get_state', GetState).current_state.label
+
+    # -------------------------------------------------------------------------------------------------- parameters
+    def set_parameters(self, **values) -> str:
+        """Sets them together; the reason if they are refused."""
+        request = SetParametersAtomically.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        )
+        answer = self.peer.call(f'{self.name}/set_parameters_atomically', SetParametersAtomically, request)
+        assert answer.result.successful == (not answer.result.reason)
+        return answer.result.reason
+
+    def wait_until_said(self, process, pattern_start: int, *texts: str) -> None:
+        """Waits until the process has said all of these texts, behind the first so many letters of its output."""
+        self.peer.wait_until(
+            lambda: all(text in process.said[pattern_start:] for text in texts),
+            lambda: f'{texts} is said; said was {process.said[pattern_start:]}',
+            LIMIT_S,
+        )
+
+
+TRANSITIONS = {
+    'configure': Transition.TRANSITION_CONFIGURE,
+    'cleanup': Transition.TRANSITION_CLEANUP,
+    'activate': Transition.TRANSITION_ACTIVATE,
+    'deactivate': Transition.TRANSITION_DEACTIVATE,
+    'unconfigured_shutdown': Transition.TRANSITION_UNCONFIGURED_SHUTDOWN,
+    'inactive_shutdown': Transition.TRANSITION_INACTIVE_SHUTDOWN,
+    'active_shutdown': Transition.TRANSITION_ACTIVE_SHUTDOWN,
+}
