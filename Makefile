@@ -24,6 +24,7 @@ lint: build  ## style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/installed  ## put the code into shape
 	$(BIN)/ruff check --fix

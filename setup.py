@@ -194,6 +194,7 @@ setup(
             'colcon-ros',
             'distributed',
             'hypothesis',
+            'import-linter',
             'matplotlib',
             'mypy~=2.4',
             'pytest',

@@ -328,7 +328,7 @@ def test_bad_input_is_refused():
 def test_the_source_as_plain_python_does_the_same():
     if not d_star_lite.COMPILED:
         pytest.skip('the module is not compiled')
-    plain = load_plain('baselines/d_star_lite')
+    plain = load_plain('benchmarks.baselines.d_star_lite')
     rng = np.random.default_rng(11)
     moved = 0
     for _ in range(25):

@@ -13,7 +13,9 @@ from scipy.ndimage import distance_transform_edt
 
 from tb_planner.search import distance
 
-MODES = pytest.mark.parametrize('mode', [distance, load_plain('distance')], ids=['installed', 'plain'])
+MODES = pytest.mark.parametrize(
+    'mode', [distance, load_plain('tb_planner.search.distance')], ids=['installed', 'plain']
+)
 
 
 def one_by_one(obstacles, bound):

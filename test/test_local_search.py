@@ -340,7 +340,7 @@ def test_moves_and_h_are_the_oracles_deep_in_a_depression(name, k):
 
 
 def test_the_source_as_plain_python_does_the_same(monkeypatch):
-    uncompiled = load_plain('baselines/local_search')
+    uncompiled = load_plain('benchmarks.baselines.local_search')
     assert local_search.COMPILED
     for seed, (name, make) in enumerate(ALL.items()):
         rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as npst
 
 from tb_planner.search import sight
 
-MODES = pytest.mark.parametrize('mode', [sight, load_plain('sight')], ids=['installed', 'plain'])
+MODES = pytest.mark.parametrize('mode', [sight, load_plain('tb_planner.search.sight')], ids=['installed', 'plain'])
 COSTS = (0, 16, 17, 200, 65535)
 
 

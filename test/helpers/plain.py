@@ -3,13 +3,13 @@
 import importlib.util
 from pathlib import Path
 
-import tb_planner
+ROOT = Path(__file__).parents[2]
 
 
 def load_plain(name):
-    """The module tb_planner.<name>, uncompiled and under a name of its own."""
-    path = Path(tb_planner.__file__).parent / f'{name}.py'
-    spec = importlib.util.spec_from_file_location(f'plain_{name}', path)
+    """The module of this full name, uncompiled and under a name of its own."""
+    path = ROOT / f'{name.replace(".", "/")}.py'
+    spec = importlib.util.spec_from_file_location(f'plain_{path.stem}', path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert not module.COMPILED
