@@ -184,7 +184,7 @@ setup(
     zip_safe=False,
     ext_modules=[Extension(name, [f'{name.replace(".", "/")}.py']) for name in [*COMPILED, *COMPILED_BASELINES]],
     cmdclass={'build_ext': BuildKernel},
-    install_requires=['numpy', 'pyyaml', 'pillow'],
+    install_requires=['numpy', 'pyyaml', 'pillow', 'websockets>=11'],
     extras_require={
         'build': BUILD,
         'ros': wheels(ROS),

@@ -1,4 +1,4 @@
-"""The page while a run goes on: it follows the record as it grows, is served to this machine alone, and is heard."""
+"""The live page: it follows the record while it grows, is served to this computer only, and sends input back."""
 
 import base64
 import http.client
@@ -19,13 +19,13 @@ from helpers.browser import Browser, chromium_or_skip
 from helpers.trip import Trip, free_room
 
 from tb_planner.recording import About, Recorder, read_record
-from tb_planner.view.server import MOST_CALLERS, MOST_PAGES, LiveServer, Tail, _Handler
+from tb_planner.view.server import MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING, LiveServer, Tail
 
 FOLLOWS = 'window.tbPlanner && tbPlanner.record.ticks === {0} && tbPlanner.replay.tick === {0} - 1'
 
 
 class Drive:
-    """A robot in an empty room whose recorder writes a chunk whenever it is told to."""
+    """A robot in an empty room; its recorder writes a chunk after every go()."""
 
     def __init__(self, path, goal=(5.5, 3.5)):
         self.trip = Trip(free_room(60, 40), (0.55, 0.55), goal)
@@ -51,13 +51,13 @@ def drive(tmp_path):
 
 
 @pytest.fixture
-def heard():
+def inputs():
     return queue.Queue()
 
 
 @pytest.fixture
-def server(drive, tmp_path, heard):
-    with closing(LiveServer(tmp_path / 'run.tbrun', title='A drive', hear=heard.put)) as server:
+def server(drive, tmp_path, inputs):
+    with closing(LiveServer(tmp_path / 'run.tbrun', title='A drive', on_input=inputs.put)) as server:
         yield server
 
 
@@ -68,16 +68,16 @@ def browser():
 
 
 def ask(server, path='/', **headers):
-    """The status of a request, and what came."""
+    """The status of a request, and the body of its response."""
     connection = http.client.HTTPConnection('127.0.0.1', server.port, timeout=10)
     with closing(connection):
         connection.request('GET', path, headers=headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read() if answer.status == 200 else b''
+        response = connection.getresponse()
+        return response.status, response.read() if response.status == 200 else b''
 
 
 def knock(server, **headers):
-    """The status of a request for the stream."""
+    """Asks for the stream: status and head of the response, and the connection."""
     wanted = {
         'Host': f'127.0.0.1:{server.port}',
         'Upgrade': 'websocket',
@@ -89,10 +89,10 @@ def knock(server, **headers):
     connection = socket.create_connection(('127.0.0.1', server.port), 10)
     lines = [f'{name}: {value}' for name, value in wanted.items() if value is not None]
     connection.sendall('\r\n'.join(['GET /stream HTTP/1.1', *lines, '', '']).encode())
-    answer = b''
-    while b'\r\n\r\n' not in answer:
-        answer += take(connection, 1)
-    return int(answer.split()[1]), answer, connection
+    head = b''
+    while b'\r\n\r\n' not in head:
+        head += take(connection, 1)
+    return int(head.split()[1]), head, connection
 
 
 def own_origin(server):
@@ -100,8 +100,8 @@ def own_origin(server):
 
 
 # -------------------------------------------------------------------------------------------------- without a browser
-def test_it_serves_the_page_to_this_machine(server):
-    assert server._server.server_address[0] == '127.0.0.1'
+def test_the_page_is_served_to_this_computer_only(server):
+    assert server._server.socket.getsockname()[0] == '127.0.0.1'
     status, page = ask(server)
     assert status == 200
     assert b'data-stream="stream"' in page
@@ -111,7 +111,7 @@ def test_it_serves_the_page_to_this_machine(server):
     assert ask(server, '/stream')[0] == 404
 
 
-def test_pages_of_other_sites_and_strange_names_are_turned_away(server):
+def test_pages_of_other_sites_and_foreign_host_names_are_refused(server):
     assert ask(server, Host='evil.example:80')[0] == 403
     assert ask(server, Host=f'evil.example:{server.port}')[0] == 403
     assert ask(server, Origin='http://evil.example')[0] == 403
@@ -124,8 +124,8 @@ def test_pages_of_other_sites_and_strange_names_are_turned_away(server):
     assert status == 403
 
 
-def test_it_may_be_called_by_an_address_and_by_the_computers_own_name_with_any_port(server):
-    """The port is left out where it is 80, and another one where it is forwarded."""
+def test_an_address_and_the_computers_own_name_are_accepted_with_any_port(server):
+    """The port is missing where it is 80, and differs where it is forwarded."""
     own = socket.gethostname()
     for name in ('127.0.0.1', 'localhost', f'localhost:{server.port + 1}', '[::1]:9000', own.upper(), f'{own}:8642'):
         status, page = ask(server, Host=name)
@@ -137,8 +137,8 @@ def test_it_may_be_called_by_an_address_and_by_the_computers_own_name_with_any_p
 
 
 @pytest.mark.parametrize('host', ['0.0.0.0', '::'])
-def test_also_where_it_listens_on_all_addresses_others_cannot_make_it_theirs(drive, tmp_path, host):
-    """A name of theirs that leads to this computer: their page would be of the same origin."""
+def test_a_server_on_all_addresses_is_safe_from_dns_rebinding(drive, tmp_path, host):
+    """Another site can make its own name resolve to this computer; its page would then have the same origin."""
     try:
         server = LiveServer(tmp_path / 'run.tbrun', host=host)
     except OSError as error:
@@ -161,7 +161,7 @@ def test_also_where_it_listens_on_all_addresses_others_cannot_make_it_theirs(dri
         assert ask(server, Host=f'192.168.1.5:{server.port}')[0] == 200
 
 
-def test_it_listens_on_ipv6_where_it_is_told_to(drive, tmp_path):
+def test_the_server_listens_on_ipv6(drive, tmp_path):
     try:
         server = LiveServer(tmp_path / 'run.tbrun', host='::1')
     except OSError as error:
@@ -173,8 +173,8 @@ def test_it_listens_on_ipv6_where_it_is_told_to(drive, tmp_path):
 
 
 @pytest.mark.parametrize(('host', 'port'), [('127.0.0.1', 99999), ('127.0.0.1', -1), ('192.0.2.1', 0), ('no.such.', 0)])
-def test_where_it_cannot_listen_it_says_so(tmp_path, host, port):
-    """192.0.2.1 is nobody's (RFC 5737)."""
+def test_an_address_that_cannot_be_listened_on_is_an_error(tmp_path, host, port):
+    """192.0.2.1 belongs to no computer (RFC 5737)."""
     command = [sys.executable, '-m', 'tb_planner', 'view', str(tmp_path / 'run.tbrun'), '--live']
     done = subprocess.run(
         [*command, '--host', host, f'--port={port}'], capture_output=True, text=True, check=False, timeout=60
@@ -183,15 +183,15 @@ def test_where_it_cannot_listen_it_says_so(tmp_path, host, port):
     assert f'no server at {host}, port {port}: ' in done.stderr
 
 
-def test_the_handshake_is_that_of_the_standard(server):
+def test_the_handshake_follows_the_standard(server):
     """The example of RFC 6455, section 1.3."""
-    status, answer, connection = knock(server, **own_origin(server))
+    status, head, connection = knock(server, **own_origin(server))
     connection.close()
     assert status == 101
-    assert b's3pPLMBiTxaQ9kYGzzhZRbK+xOo=' in answer
+    assert b's3pPLMBiTxaQ9kYGzzhZRbK+xOo=' in head
 
 
-def test_chunks_of_the_file_are_the_messages(server, drive, tmp_path):
+def test_every_chunk_of_the_file_is_one_message(server, drive, tmp_path):
     drive.go(3)
     status, _, connection = knock(server, **own_origin(server))
     assert status == 101
@@ -228,26 +228,45 @@ def send(connection, kind, data, *, mask=b'\1\2\3\4'):
     connection.sendall(bytes([128 | kind]) + size + mask + masked)
 
 
-def test_pages_are_heard_and_nonsense_is_not(server, heard):
+def test_input_of_pages_is_passed_on_and_malformed_input_is_ignored(server, inputs):
     _, _, connection = knock(server, **own_origin(server))
     with closing(connection):
         receive(connection)
-        for data in (b'no JSON', b'[1]', b'[' * 50_000, b'\xff\xfe', b'{"goal": [1.0, 2.0]}'):
+        for data in (b'no JSON', b'[1]', b'[' * 50_000, b'{"goal": [1.0, 2.0]}'):
             send(connection, 1, data)
         send(connection, 9, b'ping')
         while (frame := receive(connection))[0] == 2:
             pass
         assert frame == (10, b'ping')
-        assert heard.get(timeout=10) == {'goal': [1.0, 2.0]}
-        assert heard.empty()
+        assert inputs.get(timeout=10) == {'goal': [1.0, 2.0]}
+        assert inputs.empty()
         send(connection, 1, b'{"draw": "' + b'x' * 300 + b'"}')
-        assert heard.get(timeout=10) == {'draw': 'x' * 300}
-        connection.sendall(b'\x81\xff' + b'\0' * 8)  # a message of any length
+        assert inputs.get(timeout=10) == {'draw': 'x' * 300}
+
+
+@pytest.mark.parametrize(
+    ('frame', 'code'),
+    [
+        (b'\x81\xff' + struct.pack('>Q', MAX_MESSAGE_BYTES + 1), 1009),
+        (b'\x81\x82\0\0\0\0\xff\xfe', 1007),
+        (b'\x81\x02{}', 1002),
+    ],
+    ids=['too long', 'not UTF-8', 'not masked'],
+)
+def test_a_frame_that_no_page_of_ours_sends_closes_the_connection(server, inputs, frame, code):
+    _, _, connection = knock(server, **own_origin(server))
+    with closing(connection):
+        assert receive(connection)[0] == 1
+        connection.sendall(frame)
+        while (received := receive(connection))[0] == 2:
+            pass
+        assert (received[0], received[1][:2]) == (8, struct.pack('>H', code))
         assert is_hung_up(connection)
+    assert inputs.empty()
 
 
 def is_hung_up(connection):
-    """Once all that was sent has been read."""
+    """Reads what was sent before, until the server has closed the connection."""
     try:
         while connection.recv(1000):
             pass
@@ -256,10 +275,10 @@ def is_hung_up(connection):
     return True
 
 
-def test_nobody_is_heard_while_that_is_not_allowed(drive, tmp_path, heard):
+def test_input_is_ignored_while_it_is_not_accepted(drive, tmp_path, inputs):
     allowed = []
     record = tmp_path / 'run.tbrun'
-    with closing(LiveServer(record, hear=heard.put, may_hear=lambda: bool(allowed))) as server:
+    with closing(LiveServer(record, on_input=inputs.put, accepts_input=lambda: bool(allowed))) as server:
         _, _, connection = knock(server, **own_origin(server))
         with closing(connection):
             assert receive(connection) == (1, b'{"input": false}')
@@ -267,14 +286,14 @@ def test_nobody_is_heard_while_that_is_not_allowed(drive, tmp_path, heard):
             send(connection, 9, b'')
             while receive(connection)[0] != 10:
                 pass
-            assert heard.empty()
+            assert inputs.empty()
             allowed.append(True)
             assert receive(connection) == (1, b'{"input": true}')
             send(connection, 1, b'{"goal": [3, 4]}')
-            assert heard.get(timeout=10) == {'goal': [3, 4]}
+            assert inputs.get(timeout=10) == {'goal': [3, 4]}
 
 
-def test_a_page_that_goes_in_the_middle_is_no_error(server, capfd):
+def test_a_page_that_disconnects_within_a_request_logs_no_error(server, capfd):
     connection = socket.create_connection(('127.0.0.1', server.port), 10)
     connection.sendall(b'GET / HT')
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))  # closing resets it
@@ -284,35 +303,35 @@ def test_a_page_that_goes_in_the_middle_is_no_error(server, capfd):
     assert capfd.readouterr().err == ''
 
 
-def test_there_are_so_many_places_and_they_come_free(server):
-    connections = [knock(server, **own_origin(server))[2] for _ in range(MOST_PAGES)]
+def test_the_number_of_pages_is_limited_and_a_closed_page_makes_room(server):
+    connections = [knock(server, **own_origin(server))[2] for _ in range(MAX_PAGES)]
     assert {receive(connection)[0] for connection in connections} == {1}
-    kind, data = first_word(server)
-    assert (kind, data[:2]) == (8, struct.pack('>H', 1013))  # try again later, as IANA has it
-    assert f'{MOST_PAGES} pages' in data[2:].decode()
+    kind, data = first_frame(server)
+    assert (kind, data[:2]) == (8, struct.pack('>H', 1013))  # try again later, in IANA's registry
+    assert f'{MAX_PAGES} pages' in data[2:].decode()
     connections[0].close()
     deadline = time.monotonic() + 60
     while kind != 1:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-        kind, _ = first_word(server)
+        kind, _ = first_frame(server)
     for connection in connections:
         connection.close()
 
 
-def first_word(server):
-    """Kind and data of what a page hears first."""
+def first_frame(server):
+    """Kind and data of the first frame that a page receives."""
     status, _, connection = knock(server, **own_origin(server))
     assert status == 101
     with closing(connection):
         return receive(connection)
 
 
-def test_a_page_for_which_there_is_no_place_says_so_and_comes_in_later(browser, server, drive):
+def test_a_page_too_many_shows_why_it_waits_and_connects_later(browser, server, drive):
     drive.go(3)
-    connections = [knock(server, **own_origin(server))[2] for _ in range(MOST_PAGES)]
+    connections = [knock(server, **own_origin(server))[2] for _ in range(MAX_PAGES)]
     page = browser.open(server.url, offline=False)
-    page.wait_for(f'document.getElementById("message")?.textContent.includes("{MOST_PAGES} pages")')
+    page.wait_for(f'document.getElementById("message")?.textContent.includes("{MAX_PAGES} pages")')
     assert page.run('document.getElementById("live").textContent') == 'Not connected'
     for connection in connections:
         connection.close()
@@ -323,19 +342,20 @@ def test_a_page_for_which_there_is_no_place_says_so_and_comes_in_later(browser, 
     page.close()
 
 
-@pytest.mark.parametrize('word', [b'', b'GET / HTTP/1.1\r\nHost: loc'], ids=['nothing', 'half a word'])
-def test_callers_who_are_slow_take_so_many_threads_and_no_more_and_make_way_for_others(server, monkeypatch, word):
-    monkeypatch.setattr(_Handler, 'timeout', 600.0)  # none of them has to go by itself
+@pytest.mark.parametrize('request_', [b'', b'GET / HTTP/1.1\r\nHost: loc'], ids=['nothing', 'half a request'])
+def test_slow_clients_take_limited_threads_and_lock_nobody_out(drive, tmp_path, monkeypatch, request_):
+    monkeypatch.setattr('tb_planner.view.server.SEND_TIMEOUT_S', 600.0)  # no client times out
+    server = LiveServer(tmp_path / 'run.tbrun')
     _, _, page = knock(server, **own_origin(server))
     before = threading.active_count()
-    slow = [socket.create_connection(('127.0.0.1', server.port), 10) for _ in range(MOST_CALLERS + 20)]
+    slow = [socket.create_connection(('127.0.0.1', server.port), 10) for _ in range(MAX_PENDING + 20)]
     for connection in slow:
-        with suppress(ConnectionError):  # it has made way
-            connection.sendall(word)
+        with suppress(ConnectionError):  # closed already
+            connection.sendall(request_)
     for connection in slow[:20]:
         assert is_hung_up(connection)
-    deadline = time.monotonic() + 60  # threads of those who made way may be about to end
-    while threading.active_count() >= before + MOST_CALLERS:
+    deadline = time.monotonic() + 60  # threads of closed connections may be about to end
+    while threading.active_count() > before + 2 * MAX_PENDING:  # each client has two: one reads
         assert time.monotonic() < deadline
         time.sleep(0.02)
     for _ in range(3):
@@ -348,9 +368,10 @@ def test_callers_who_are_slow_take_so_many_threads_and_no_more_and_make_way_for_
     assert frame == (10, b'still there')
     for connection in (*slow, page, other):
         connection.close()
+    server.close()
 
 
-def test_a_record_that_is_begun_anew_is_noticed_also_if_it_is_longer_by_then(drive, tmp_path):
+def test_a_replaced_record_is_noticed_even_if_the_new_one_is_longer(drive, tmp_path):
     drive.go(3)
     tail = Tail(tmp_path / 'run.tbrun')
     stalled = Tail(tmp_path / 'run.tbrun')
@@ -372,8 +393,8 @@ def test_a_record_that_is_begun_anew_is_noticed_also_if_it_is_longer_by_then(dri
         assert len(list(Tail(tmp_path / 'run.tbrun').chunks())) == 11
 
 
-def test_closing_waits_for_no_page_for_long(drive, tmp_path):
-    """One that takes nothing of a long record, one that has said half a word, and one that has gone."""
+def test_closing_does_not_wait_for_stuck_pages(drive, tmp_path):
+    """One page reads nothing of a long record, one has sent half a request, one has gone."""
     (tmp_path / 'long.tbrun').write_bytes(
         (tmp_path / 'run.tbrun').read_bytes() + struct.pack('<I', 2**26) + b'x' * 2**26
     )
@@ -427,7 +448,7 @@ def test_the_page_follows_the_run(browser, server, drive, tmp_path):
     page.close()
 
 
-def test_a_live_page_can_be_paused_and_played_and_goes_live_again_from_where_it_plays(browser, server, drive):
+def test_a_live_page_can_be_paused_played_and_made_live_again(browser, server, drive):
     drive.go(20)
     page = browser.open(server.url, offline=False)
     page.wait_for(FOLLOWS.format(20))
@@ -447,7 +468,7 @@ def test_a_live_page_can_be_paused_and_played_and_goes_live_again_from_where_it_
     page.close()
 
 
-def test_only_the_first_button_of_a_mouse_gives_goals(browser, server, drive, heard):
+def test_only_the_left_mouse_button_sets_a_goal(browser, server, drive, inputs):
     drive.go(3)
     page = browser.open(server.url, offline=False)
     page.wait_for(f'{FOLLOWS.format(3)} && tbPlanner.scene.scale > 0 && !document.getElementById("tools").hidden')
@@ -456,12 +477,12 @@ def test_only_the_first_button_of_a_mouse_gives_goals(browser, server, drive, he
         px, py = page.run(f'tbPlanner.scene.pointOf{cell}')
         for kind in ('mousePressed', 'mouseReleased'):
             page.mouse(kind, left + px, top + py, button=button, clickCount=1)
-    assert heard.get(timeout=10)['goal'] == pytest.approx([3.0, 1.2], abs=0.1)
-    assert heard.empty()
+    assert inputs.get(timeout=10)['goal'] == pytest.approx([3.0, 1.2], abs=0.1)
+    assert inputs.empty()
     page.close()
 
 
-def test_a_page_that_comes_late_sees_all(browser, server, drive):
+def test_a_page_that_is_opened_late_shows_the_whole_run(browser, server, drive):
     drive.go(30)
     page = browser.open(server.url, offline=False)
     page.wait_for(FOLLOWS.format(30))
@@ -483,8 +504,8 @@ TAKE_IN = """
 """
 
 
-def test_what_comes_all_at_once_is_not_looked_at_chunk_by_chunk(browser, server, drive, tmp_path):
-    """A look goes with the length of the record."""
+def test_many_chunks_at_once_are_not_drawn_one_by_one(browser, server, drive, tmp_path):
+    """The cost of drawing grows with the length of the record."""
     drive.go(5)
     page = browser.open(server.url, offline=False)
     page.wait_for(FOLLOWS.format(5))
@@ -495,7 +516,7 @@ def test_what_comes_all_at_once_is_not_looked_at_chunk_by_chunk(browser, server,
     page.close()
 
 
-def test_a_record_that_is_begun_anew_is_seen_anew(browser, server, drive, tmp_path):
+def test_a_page_starts_over_when_the_record_is_replaced(browser, server, drive, tmp_path):
     drive.go(20)
     page = browser.open(server.url, offline=False)
     page.wait_for(FOLLOWS.format(20))
@@ -507,7 +528,7 @@ def test_a_record_that_is_begun_anew_is_seen_anew(browser, server, drive, tmp_pa
     page.close()
 
 
-def test_when_the_server_has_gone_the_page_stays_where_somebody_looks(browser, drive, tmp_path):
+def test_a_page_that_loses_its_server_stays_at_its_tick(browser, drive, tmp_path):
     with closing(LiveServer(tmp_path / 'run.tbrun', title='A drive')) as server:
         drive.go(20)
         page = browser.open(server.url, offline=False)
@@ -529,26 +550,26 @@ BOXES = """
 """
 
 
-def test_on_a_phone_nothing_covers_the_map_or_something_else(browser, server, drive):
+def test_on_a_phone_nothing_overlaps_the_map_or_other_controls(browser, server, drive):
     drive.go(4)
     page = browser.open(server.url, offline=False, width=360, height=740, scale=2)
     page.wait_for(FOLLOWS.format(4) + ' && !document.getElementById("tools").hidden')
     map_, tools, zoom, status = page.run(BOXES)
-    assert not are_over_each_other(map_, tools)
-    assert not are_over_each_other(map_, zoom)
-    assert not are_over_each_other(tools, zoom)
-    assert are_over_each_other(map_, status)
+    assert not overlap(map_, tools)
+    assert not overlap(map_, zoom)
+    assert not overlap(tools, zoom)
+    assert overlap(map_, status)
     assert page.box_of('live')[1] < sum(page.box_of('clock')[1::2])  # in one row
     assert page.run('document.documentElement.scrollWidth') <= 360
     page.close()
 
 
-def are_over_each_other(a, b):
-    """Boxes: left, top, right, bottom."""
+def overlap(a, b):
+    """Whether two boxes (left, top, right, bottom) overlap."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def test_a_click_gives_a_goal_and_drags_move_the_map_or_draw(browser, server, drive, heard):
+def test_a_click_sets_a_goal_and_a_drag_moves_the_map_or_draws(browser, server, drive, inputs):
     drive.go(4)
     page = browser.open(server.url, offline=False)
     page.wait_for(FOLLOWS.format(4) + ' && !document.getElementById("tools").hidden')
@@ -558,23 +579,23 @@ def test_a_click_gives_a_goal_and_drags_move_the_map_or_draw(browser, server, dr
         px, py = page.run(f'tbPlanner.scene.pointOf({x}, {y})')
         return left + px, top + py
 
-    start, end = at(30, 12), at(34, 12)  # not in the middle: of a map that is upside down, another place
+    start, end = at(30, 12), at(34, 12)  # off centre: on a map drawn upside down this would be another place
     page.drag(start, end)
     assert at(30, 12) == pytest.approx(end, abs=6)
     page.run('tbPlanner.fit()')
-    page.drag(start, (start[0] + 2, start[1]), steps=1)  # no hand is quite still
-    assert heard.get(timeout=10)['goal'] == pytest.approx([3.0, 1.2], abs=0.05)
+    page.drag(start, (start[0] + 2, start[1]), steps=1)  # a hand is never quite still
+    assert inputs.get(timeout=10)['goal'] == pytest.approx([3.0, 1.2], abs=0.05)
     page.run('document.querySelector("[data-tool=move]").click()')
     page.drag(start, start, steps=1)
     page.run('document.querySelector("[data-tool=draw]").click()')
     page.drag(at(10, 10), at(20, 10), steps=4)
-    drawn = [heard.get(timeout=10)['draw']]
+    drawn = [inputs.get(timeout=10)['draw']]
     while drawn[-1] != pytest.approx([2.0, 1.0], abs=0.05):
-        drawn.append(heard.get(timeout=10)['draw'])
+        drawn.append(inputs.get(timeout=10)['draw'])
     assert drawn[0] == pytest.approx([1.0, 1.0], abs=0.05)
     assert np.hypot(*np.diff(drawn, axis=0).T).max() < 0.2
     page.run('document.querySelector("[data-tool=erase]").click()')
     page.drag(at(10, 10), at(10, 10), steps=1)
-    assert 'erase' in heard.get(timeout=10)
+    assert 'erase' in inputs.get(timeout=10)
     assert page.complaints() == []
     page.close()

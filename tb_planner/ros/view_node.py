@@ -69,10 +69,10 @@ class ViewNode(Node):
                 host=self._chosen.host,
                 port=self._chosen.port,
                 title=record.stem,
-                hear=self._hear,
-                may_hear=self._is_simulated,
+                on_input=self._on_input,
+                accepts_input=self._is_simulated,
             )
-        except OSError as error:
+        except (OSError, ImportError) as error:
             raise CannotServe(f'no server at {self._chosen.host}, port {self._chosen.port}: {error}') from error
         self.get_logger().info(f'the run is shown at {self._server.url}')
 
@@ -89,7 +89,7 @@ class ViewNode(Node):
             for listener in self.get_subscriptions_info_by_topic(topic)
         )
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _on_input(self, message: dict[str, Any]) -> None:
         """By the thread of a page."""
         for what, place in message.items():
             if not _is_place(place):

@@ -97,7 +97,7 @@ def serve(options: argparse.Namespace) -> int:
     host, port = options.host or HOST, options.port or 0
     try:
         server = LiveServer(options.run, host=host, port=port, title=options.title or options.run.stem)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ImportError) as error:
         raise ValueError(f'no server at {host}, port {port}: {error}') from error
     print(f'{options.run} is shown at {server.url} until Ctrl-C', flush=True)
     try:
