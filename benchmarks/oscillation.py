@@ -24,8 +24,7 @@ from tb_planner.maps.files import Map, read_map
 from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.navigation.follower import Follower
 from tb_planner.navigation.navigator import cell_of, way_out
-from tb_planner.navigation.path_planner import PathPlanner
-from tb_planner.navigation.path_request import PathStatus
+from tb_planner.navigation.path_planner import PathPlanner, PathStatus
 from tb_planner.ros.shared_files import shared_file
 from tb_planner.search.planner import TimeBoundedPlanner
 from tb_planner.simulation import Obstacle, RandomChange, Settings, Simulation, read_script
@@ -83,16 +82,16 @@ class TbPlanner:
     """The search for a path as the node's actions have it; it is searched for in ticks until it is found."""
 
     def __init__(self) -> None:
-        self._enquiry = PathPlanner(SETTINGS, DEFAULTS.path_tolerance_m)
+        self._path_planner = PathPlanner(SETTINGS, DEFAULTS.path_tolerance_m)
 
     def take_in(self, update: MapUpdate) -> None:
-        self._enquiry.take_in(update)
+        self._path_planner.update_map(update)
 
     def path(self, pose: Pose2D) -> Points | None:
-        self._enquiry.ask(pose, [GOAL], start_is_robot=True)
-        answer = self._enquiry.step(TimeBoundedPlanner.search)
+        self._path_planner.request(pose, [GOAL], start_is_robot=True)
+        answer = self._path_planner.step(TimeBoundedPlanner.search)
         while answer.status == PathStatus.SEARCHING:
-            answer = self._enquiry.step(TimeBoundedPlanner.search)
+            answer = self._path_planner.step(TimeBoundedPlanner.search)
         return None if answer.path is None else answer.path.points_m
 
 

@@ -377,7 +377,7 @@ def test_a_push_across_a_wall_restarts_within_two_ticks_though_it_is_within_the_
 
 def test_a_single_pose_across_a_wall_is_taken_for_noise():
     route = straight(3, 40, 9)
-    terrain = Grid(two_halls()).terrain
+    terrain = Grid(two_halls()).cost_u16
     follower = Follower(waypoint_distance=DISTANCE, deviation_tolerance=TOLERANCE)
     assert follower.passed(terrain, route, (3.5, 9.5)) == 0
     assert follower.passed(terrain, route, (3.6, 11.5)) == 0
@@ -408,7 +408,7 @@ def test_where_the_route_turns_round_the_robot_turns_once(grip):
 
 
 def test_a_way_back_that_lies_on_the_trail_is_followed_from_its_start():
-    terrain = Grid(np.zeros((9, 40), bool)).terrain
+    terrain = Grid(np.zeros((9, 40), bool)).cost_u16
     follower = Follower(waypoint_distance=DISTANCE, deviation_tolerance=TOLERANCE)
     out = straight(5, 30, 4)
     at = 0
@@ -434,7 +434,7 @@ def new_follower(**settings):
     ('x', 'passed'), [(1.0, 0), (2.5, 0), (3.4, 0), (3.5, 1), (4.4, 1), (7.6, 5), (12.5, 10), (40.0, None)]
 )
 def test_a_cell_is_passed_once_the_robot_is_level_with_the_next_centre(x, passed):
-    terrain = Grid(np.zeros((9, 60), bool)).terrain
+    terrain = Grid(np.zeros((9, 60), bool)).cost_u16
     assert new_follower().passed(terrain, straight(2, 20, 4), (x, 5.2)) == passed
 
 
@@ -443,12 +443,12 @@ def test_the_route_on_the_other_side_of_a_thin_wall_is_not_the_robots_place():
     blocked[4, :9] = True
     route = np.array([(x, 3) for x in range(2, 9)] + [(9, 4)] + [(x, 5) for x in range(8, 1, -1)], np.int32)
     near_the_wall = (6.5, 3.99)
-    assert new_follower().passed(Grid(blocked).terrain, route, near_the_wall) == 4
-    assert new_follower().passed(Grid(np.zeros((9, 30), bool)).terrain, route, (6.5, 5.2)) == 10
+    assert new_follower().passed(Grid(blocked).cost_u16, route, near_the_wall) == 4
+    assert new_follower().passed(Grid(np.zeros((9, 30), bool)).cost_u16, route, (6.5, 5.2)) == 10
 
 
 def test_the_waypoint_is_the_farthest_centre_within_the_distance():
-    terrain = Grid(np.zeros((9, 60), bool)).terrain
+    terrain = Grid(np.zeros((9, 60), bool)).cost_u16
     aim = new_follower().aim(terrain, straight(2, 50, 4), (2.5, 4.5))
     assert (aim.x, aim.y, aim.index, aim.at_end) == (12.5, 4.5, 10, False)
     assert aim.heading == 0
@@ -456,7 +456,7 @@ def test_the_waypoint_is_the_farthest_centre_within_the_distance():
 
 @pytest.mark.parametrize('distance', [5.0, 12.0, 40.0])
 def test_the_straight_way_to_the_waypoint_stays_near_the_route(distance):
-    terrain = Grid(np.zeros((50, 50), bool)).terrain
+    terrain = Grid(np.zeros((50, 50), bool)).cost_u16
     route = np.concatenate((straight(2, 20, 4), np.array([(20, y) for y in range(5, 45)], np.int32)))
     for first in range(0, 30, 3):
         x, y = centre(route[first].tolist())
@@ -467,12 +467,12 @@ def test_the_straight_way_to_the_waypoint_stays_near_the_route(distance):
 
 
 def test_a_robot_far_from_its_route_heads_for_a_nearer_point():
-    terrain = Grid(np.zeros((20, 60), bool)).terrain
+    terrain = Grid(np.zeros((20, 60), bool)).cost_u16
     assert new_follower().aim(terrain, straight(2, 50, 4), (5.5, 8.0)).x <= 5.5 + TOLERANCE
 
 
 def test_at_the_end_the_waypoint_is_the_exact_goal():
-    terrain = Grid(np.zeros((9, 60), bool)).terrain
+    terrain = Grid(np.zeros((9, 60), bool)).cost_u16
     aim = new_follower().aim(terrain, straight(2, 8, 4), (2.5, 4.5), (8.2, 4.9))
     assert (aim.x, aim.y, aim.at_end) == (8.2, 4.9, True)
     aim = new_follower().aim(terrain, straight(8, 8, 4), (8.9, 4.1), (8.2, 4.9))
@@ -481,7 +481,7 @@ def test_at_the_end_the_waypoint_is_the_exact_goal():
 
 
 def test_what_lies_behind_the_window_makes_no_difference():
-    terrain = Grid(np.zeros((9, 5000), bool)).terrain
+    terrain = Grid(np.zeros((9, 5000), bool)).cost_u16
     follower, route = new_follower(), straight(2, 4900, 4)
     for x in np.arange(2.5, 9, 0.7):
         whole, cut = new_follower(), new_follower()
@@ -501,7 +501,7 @@ def test_no_waypoint_leads_through_cells_dearer_than_the_route():
 def test_a_robot_in_a_dear_cell_is_led_out_of_it():
     costs = np.ones((9, 30), np.float32)
     costs[6:] = 20.0
-    aim = new_follower().aim(Grid(costs).terrain, straight(2, 25, 5), (4.5, 6.5))
+    aim = new_follower().aim(Grid(costs).cost_u16, straight(2, 25, 5), (4.5, 6.5))
     assert aim.y == 5.5
     assert aim.x > 4.5
 
@@ -509,7 +509,7 @@ def test_a_robot_in_a_dear_cell_is_led_out_of_it():
 def test_a_robot_in_an_obstacle_is_led_to_the_nearest_free_cell():
     blocked = np.zeros((12, 30), bool)
     blocked[6:] = True
-    terrain, route = Grid(blocked).terrain, straight(2, 25, 4)
+    terrain, route = Grid(blocked).cost_u16, straight(2, 25, 4)
     follower = new_follower()
     assert follower.passed(terrain, route, (4.6, 8.3)) == 2
     aim = follower.aim(terrain, route[2:], (4.6, 8.3))
@@ -519,7 +519,7 @@ def test_a_robot_in_an_obstacle_is_led_to_the_nearest_free_cell():
 def test_a_robot_in_an_obstacle_that_stops_short_of_its_waypoints_gets_out():
     blocked = np.zeros((20, 20), bool)
     blocked[:, :10] = True
-    terrain = Grid(blocked).terrain
+    terrain = Grid(blocked).cost_u16
     x = 9.8
     for _ in range(10):
         aim = new_follower().aim(terrain, straight(10, 15, 4), (x, 4.4))
@@ -530,19 +530,19 @@ def test_a_robot_in_an_obstacle_that_stops_short_of_its_waypoints_gets_out():
 def test_an_obstacle_around_robot_and_route_leads_to_where_the_route_begins():
     blocked = np.ones((20, 30), bool)
     blocked[10:13] = False
-    terrain, route = Grid(blocked).terrain, straight(4, 25, 11)
+    terrain, route = Grid(blocked).cost_u16, straight(4, 25, 11)
     aim = new_follower().aim(terrain, route[:1], (4.5, 9.4))
     assert (aim.x, aim.y) == (4.5, 10.5)
     lonely = np.ones((20, 30), bool)
     lonely[11, 4:] = False
-    aim = new_follower().aim(Grid(lonely).terrain, route, (1.5, 11.5))
+    aim = new_follower().aim(Grid(lonely).cost_u16, route, (1.5, 11.5))
     assert (aim.x, aim.y) == (4.5, 11.5)
 
 
 def test_beside_a_wall_a_pose_inside_it_keeps_the_waypoint():
     blocked = np.zeros((9, 30), bool)
     blocked[5:] = True
-    terrain, route = Grid(blocked).terrain, straight(2, 25, 4)
+    terrain, route = Grid(blocked).cost_u16, straight(2, 25, 4)
     follower = new_follower()
     assert follower.passed(terrain, route, (2.5, 4.6)) == 0
     before = follower.aim(terrain, route, (2.5, 4.6))
@@ -552,7 +552,7 @@ def test_beside_a_wall_a_pose_inside_it_keeps_the_waypoint():
 
 @pytest.mark.parametrize('position', [(-0.4, 4.5), (3.5, -3.0), (3.5, 9.1), (60.2, 4.5)])
 def test_a_pose_outside_the_grid_is_led_back_in(position):
-    terrain = Grid(np.zeros((9, 60), bool)).terrain
+    terrain = Grid(np.zeros((9, 60), bool)).cost_u16
     follower, route = new_follower(), straight(2, 20, 4)
     if follower.passed(terrain, route, position) is not None:
         aim = follower.aim(terrain, route, position)
@@ -563,7 +563,7 @@ def test_with_nothing_ahead_in_sight_the_robot_stays():
     blocked = np.zeros((9, 30), bool)
     blocked[:, 5:8] = True
     route = straight(4, 20, 4)
-    aim = new_follower().aim(Grid(blocked).terrain, route, (4.5, 4.5))
+    aim = new_follower().aim(Grid(blocked).cost_u16, route, (4.5, 4.5))
     assert (aim.x, aim.y, aim.at_end, aim.index) == (4.5, 4.5, False, 0)
 
 
@@ -571,7 +571,7 @@ def test_with_nothing_ahead_in_sight_the_robot_stays():
 def test_a_robot_beside_a_corner_is_led_past_the_only_point_in_sight_where_it_would_stop_before_it(stops_short):
     blocked = np.zeros((20, 20), bool)
     blocked[8:, :10] = True
-    terrain = Grid(blocked).terrain
+    terrain = Grid(blocked).cost_u16
     route = np.array([(10, y) for y in range(7, 20)], np.int32)
     robot = Robot(9.91, 7.9, stops_short=stops_short)
     follower = new_follower()
@@ -586,7 +586,7 @@ def test_a_robot_beside_a_corner_is_led_past_the_only_point_in_sight_where_it_wo
 
 def test_a_tolerance_below_the_size_of_a_cell_is_no_cause_for_restarts():
     follower = Follower(waypoint_distance=0.0, deviation_tolerance=0.0)
-    terrain, route = Grid(np.zeros((9, 60), bool)).terrain, straight(2, 20, 4)
+    terrain, route = Grid(np.zeros((9, 60), bool)).cost_u16, straight(2, 20, 4)
     assert follower.passed(terrain, route, (2.01, 4.99)) == 0
     assert follower.aim(terrain, route, (2.01, 4.99)).x > 2.5
 

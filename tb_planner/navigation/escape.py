@@ -55,9 +55,9 @@ class _Around:
     ways: dict[tuple[Point, int, Point | None], Cell | None] = field(default_factory=dict)
 
     @classmethod
-    def look(cls, on: MapUpdate, box: Box) -> _Around:
-        terrain = on.grid.cost_u16[box.slices]
-        return cls(box, terrain, terrain == BLOCKED if on.obstacles is None else on.obstacles(box))
+    def look(cls, map_update: MapUpdate, box: Box) -> _Around:
+        terrain = map_update.grid.cost_u16[box.slices]
+        return cls(box, terrain, terrain == BLOCKED if map_update.obstacles is None else map_update.obstacles(box))
 
     def is_like(self, other: _Around) -> bool:
         """Obstacles may be others though the terrain is the same."""
@@ -85,14 +85,18 @@ class _Memory:
 _memory = _Memory()
 
 
-def find_escape_cell(on: MapUpdate, position: Point, tolerance: int, came_from: Point | None = None) -> Cell | None:
+def find_escape_cell(
+    map_update: MapUpdate, position: Point, tolerance: int, came_from: Point | None = None
+) -> Cell | None:
     """The robot's own cell; if that is blocked, the one to leave it by, at most so many cells away, and FARTHEST; None
     if there is none. Positions are in cells; `came_from` is where the robot was free of late, if that is known."""
     cell = math.floor(position[0]), math.floor(position[1])
-    if not on.grid.is_blocked(cell):
+    if not map_update.grid.is_blocked(cell):
         return cell
     tolerance = min(tolerance, FARTHEST)
-    around = _memory.of(_Around.look(on, Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, on.grid.box)))
+    around = _memory.of(
+        _Around.look(map_update, Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, map_update.grid.box))
+    )
     place = math.floor(position[0] * PARTS) / PARTS, math.floor(position[1] * PARTS) / PARTS
     asked = place, tolerance, came_from
     try:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import MapUpdate
-from tb_planner.navigation.navigator import Navigator, Tick
-from tb_planner.navigation.replanner import Search
+from tb_planner.navigation.navigator import Navigator, Search, Tick
 from tb_planner.recording.encoder import tiles_around
 from tb_planner.recording.frame import About, MapNews, Snapshot, bytes_of
 from tb_planner.recording.writer import CHUNK_S, RecordWriter

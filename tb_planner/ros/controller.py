@@ -31,8 +31,7 @@ from unique_identifier_msgs.msg import UUID
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
-from tb_planner.navigation.given_path import ControllerPathPolicy, GivenPath, thinned
-from tb_planner.navigation.navigator import Navigator, Tick
+from tb_planner.navigation.navigator import ControllerPathPolicy, GivenPath, Navigator, Tick, thinned
 from tb_planner.ros.action_thread import second_node
 from tb_planner.ros.conversions import headings
 from tb_planner.ros.nav2_messages import path_message
@@ -122,7 +121,7 @@ class Controller:
         self._sent: _Sent | None = None  # what the server is to follow, or has been asked to
         self._before: _Sent | None = None  # an older one, which it follows until it has accepted that
         self._leaving: list[_Sent] = []  # what it has been told to leave, and may follow still
-        self._giver = ControllerPathPolicy()
+        self._path_policy = ControllerPathPolicy()
         self._goal: Pose2D | None = None
         self._in_a_row = 0  # failures on the way to it
         self._not_before_s = 0.0
@@ -142,7 +141,7 @@ class Controller:
         self._hear_answers()  # first: the robot may have arrived; always: one that comes late may make it drive
         now_s, path = self._clock(), None
         if tick is not None:
-            path = self._giver.tick(navigator, tick, pose)
+            path = self._path_policy.tick(navigator, tick, pose)
         self._watch(now_s)
         if path is None:
             self._leave(now_s)
@@ -306,7 +305,7 @@ class Controller:
             self._in_a_row = 0
         pause_s = min(RETRY_S * 2**self._in_a_row, LONGEST_RETRY_S)
         self._not_before_s = now_s + pause_s
-        self._giver.begin_anew()
+        self._path_policy.reset()
         self._in_a_row += 1
         self.failures += 1
         self._problems.warn('controller', f'the path is {why}; it is sent again in {pause_s:g} s')

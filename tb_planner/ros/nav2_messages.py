@@ -14,7 +14,7 @@ from nav_msgs.msg import Path
 from numpy.typing import NDArray
 from std_msgs.msg import Header
 
-from tb_planner.navigation.path_request import FoundPath
+from tb_planner.navigation.path_planner import FoundPath
 from tb_planner.ros.conversions import headings
 from tb_planner.ros.pose_source import Missing
 

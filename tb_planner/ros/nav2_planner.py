@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rclpy.lifecycle import LifecycleNode
 
 from tb_planner.config import PlannerParameters
-from tb_planner.navigation.path_request import FoundPath
+from tb_planner.navigation.path_planner import FoundPath
 from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.controller_watch import ControllerWatch
 from tb_planner.ros.nav2_messages import Nav2Types

@@ -12,8 +12,7 @@ from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.budget import TickBudget
-from tb_planner.navigation.path_planner import PathPlanner
-from tb_planner.navigation.path_request import FoundPath, PathResult, PathStatus
+from tb_planner.navigation.path_planner import FoundPath, PathPlanner, PathResult, PathStatus
 from tb_planner.ros.controller_watch import ControllerWatch
 from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.nav2_messages import PathMessage, goals_of
@@ -74,7 +73,7 @@ class ComputePathHandler:
         self._goals: tuple[Pose2D, ...] = ()
         self._start = Pose2D(0.0, 0.0)
         self._told: PathMessage | None = None
-        self._enquiry = self._new_enquiry()
+        self._path_planner = self._new_path_planner()
 
     @property
     def is_asked(self) -> bool:
@@ -83,7 +82,7 @@ class ComputePathHandler:
     @property
     def has_path(self) -> bool:
         """One that was found, and stands."""
-        return self._enquiry.has_path
+        return self._path_planner.has_path
 
     @property
     def requests(self) -> int:
@@ -91,18 +90,18 @@ class ComputePathHandler:
 
     @property
     def searches(self) -> int:
-        return self._searches_before + self._enquiry.searches
+        return self._searches_before + self._path_planner.searches
 
     def change(self, parameters: PlannerParameters) -> None:
         if parameters.use_final_approach_orientation != self._parameters.use_final_approach_orientation:
             self._told = None
         self._parameters = parameters
-        self._enquiry.change(parameters.settings(), parameters.path_tolerance_m)
+        self._path_planner.change(parameters.settings(), parameters.path_tolerance_m)
 
     def forget(self) -> None:
         """All that was known was said in another frame, or by a tick that failed."""
-        self._searches_before += self._enquiry.searches
-        self._enquiry = self._new_enquiry()
+        self._searches_before += self._path_planner.searches
+        self._path_planner = self._new_path_planner()
         self._request = self._told = None
 
     def tick(self, news: MapUpdate | None, around: TickContext, shares: TickBudget) -> None:
@@ -110,7 +109,7 @@ class ComputePathHandler:
         request = None
         try:
             if news is not None:
-                self._enquiry.take_in(news)
+                self._path_planner.update_map(news)
             request = self._server.current()
             if request is not None:
                 self._answer(request, around, shares)
@@ -118,7 +117,7 @@ class ComputePathHandler:
             self._problems.error('path', f'no path in this tick: {traceback.format_exc()}')
             self.forget()
             if around.update is not None:
-                self._enquiry.take_in(replace(around.update, change=None))
+                self._path_planner.update_map(replace(around.update, change=None))
             if request := request or self._server.current():
                 self._server.finish(request, 'UNKNOWN', f'internal error: {error!r}')
 
@@ -142,8 +141,8 @@ class ComputePathHandler:
             self._tell(request, answer.path, around)
         elif answer.status not in _UNDER_WAY:
             self._refuse(request, answer.status.value, answer.message)
-        elif self._is_late(request) and self._enquiry.held_path is not None and not around.map_lost:
-            self._tell(request, self._enquiry.held_path, around)
+        elif self._is_late(request) and self._path_planner.held_path is not None and not around.map_lost:
+            self._tell(request, self._path_planner.held_path, around)
         elif self._is_late(request):
             self._end_late(request, answer.message)
 
@@ -162,7 +161,7 @@ class ComputePathHandler:
             return PathResult(PathStatus.WAITING_FOR_MAP, f'the map is older than {self._parameters.map_timeout_s} s')
         if self._request is not request:
             self._put(request, around.poses)
-        return self._enquiry.step(shares.spend)
+        return self._path_planner.step(shares.spend)
 
     def _put(self, request: Request, poses: PoseSource) -> None:
         """To the enquiry. Raises NotYet while it is waited for transforms, as Nav2's planner server does."""
@@ -174,8 +173,10 @@ class ComputePathHandler:
             if isinstance(error, NotYet) and not self._has_waited(request):
                 raise
             raise Refused('TF_ERROR', str(error)) from error
-        begins_anew = self._controller.has_stopped
-        self._enquiry.ask(start, goals, start_is_robot=not message.use_start, begins_anew=begins_anew)
+        controller_stopped = self._controller.has_stopped
+        self._path_planner.request(
+            start, goals, start_is_robot=not message.use_start, controller_stopped=controller_stopped
+        )
         self._request, self._start, self._goals = request, start, goals
 
     def _has_waited(self, request: Request) -> bool:
@@ -209,7 +210,7 @@ class ComputePathHandler:
         if self._server.finish(request, error, text):
             self._problems.warn('path', f'{error}: {text}')
 
-    def _new_enquiry(self) -> PathPlanner:
+    def _new_path_planner(self) -> PathPlanner:
         return PathPlanner(self._parameters.settings(), self._parameters.path_tolerance_m)
 
 

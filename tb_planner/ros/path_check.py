@@ -51,24 +51,24 @@ class PathCheck:
 
     def _invalid(self, path: Any) -> NDArray[np.intp] | None:
         """Indices of poses ahead that are not free; None if nothing can be said of the path."""
-        on, frame = self._ticker.newest_map, self._ticker.frame
-        if on is None or not path.poses:
+        map_update, frame = self._ticker.newest_map, self._ticker.frame
+        if map_update is None or not path.poses:
             return None
         if path.header.frame_id not in ('', frame):
             text = f'path is in frame {path.header.frame_id!r}, the map in {frame!r}; it counts as not valid'
             self._problems.warn('path', text)
             return None
-        return invalid_points(on, points_of(path), self._poses.latest())
+        return invalid_points(map_update, points_of(path), self._poses.latest())
 
 
-def invalid_points(on: MapUpdate, points_m: NDArray[np.float64], robot: Pose2D | None) -> NDArray[np.intp]:
+def invalid_points(map_update: MapUpdate, points_m: NDArray[np.float64], robot: Pose2D | None) -> NDArray[np.intp]:
     """Of a path, from the point nearest to the robot on: indices of those that are blocked or off the map."""
     first = 0
     if robot is not None:
         distance = np.hypot(points_m[:, 0] - robot.x_m, points_m[:, 1] - robot.y_m)
         first = int(np.nan_to_num(distance, nan=np.inf).argmin())
-    x, y = np.floor(on.geometry.to_grid_array(points_m[first:])).T
-    inside = (x >= 0) & (y >= 0) & (x < on.geometry.width) & (y < on.geometry.height)  # nan is not
+    x, y = np.floor(map_update.geometry.to_grid_array(points_m[first:])).T
+    inside = (x >= 0) & (y >= 0) & (x < map_update.geometry.width) & (y < map_update.geometry.height)  # nan is not
     column, row = (np.where(inside, value, 0).astype(np.intp) for value in (x, y))
-    blocked: NDArray[np.bool_] = ~inside | (on.grid.cost_u16[row, column] == BLOCKED)
+    blocked: NDArray[np.bool_] = ~inside | (map_update.grid.cost_u16[row, column] == BLOCKED)
     return first + np.flatnonzero(blocked)

@@ -17,7 +17,7 @@ from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.maps.map_worker import MapWorker
 from tb_planner.navigation.budget import SearchBudget, TickBudget
 from tb_planner.navigation.navigator import Navigator, Tick
-from tb_planner.navigation.path_request import FoundPath
+from tb_planner.navigation.path_planner import FoundPath
 from tb_planner.recording import Recorder
 from tb_planner.ros.cleared_map_guard import ClearedMapGuard
 from tb_planner.ros.path_actions import ComputePathHandler, TickContext

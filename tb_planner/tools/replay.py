@@ -19,8 +19,7 @@ from tb_planner.geometry import Pose2D
 from tb_planner.maps.cdr import Occupancy, Patch
 from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.navigation.budget import SearchBudget
-from tb_planner.navigation.navigator import NavigationStatus, Navigator, Tick
-from tb_planner.navigation.replanner import Search
+from tb_planner.navigation.navigator import NavigationStatus, Navigator, Search, Tick
 from tb_planner.recording import Recorder
 from tb_planner.search.planner import TimeBoundedPlanner
 from tb_planner.search.restart import RestartReason

@@ -23,7 +23,7 @@ from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.budget import LEAST, SearchBudget, TickBudget
-from tb_planner.navigation.path_request import FoundPath
+from tb_planner.navigation.path_planner import FoundPath
 from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
 from tb_planner.ros.path_actions import ComputePathHandler, TickContext

@@ -13,8 +13,7 @@ from tb_planner.maps.live_map import LiveMap
 from tb_planner.navigation import escape as way_out
 from tb_planner.navigation.escape import FARTHEST, find_escape_cell
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
-from tb_planner.navigation.path_planner import PathPlanner
-from tb_planner.navigation.path_request import PathStatus
+from tb_planner.navigation.path_planner import PathPlanner, PathStatus
 
 SIDE = 40
 TOLERANCE = 8
@@ -258,8 +257,8 @@ def test_for_a_robot_that_stays_in_a_wall_nothing_is_worked_out_again(worked_out
         live_map.full(cells, GEOMETRY)
         update, pose = live_map.latest(), Pose2D(20.51 + rng.uniform(0, 0.005), 20.51 + rng.uniform(0, 0.005))
         assert navigator.tick(update, pose).status == NavigationStatus.START_BLOCKED
-        enquiry.take_in(update)
-        enquiry.ask(pose, [Pose2D(30.5, 20.5)], start_is_robot=True)
+        enquiry.update_map(update)
+        enquiry.request(pose, [Pose2D(30.5, 20.5)], start_is_robot=True)
         assert enquiry.step(lambda planner: planner.search(10)).status == S.START_OCCUPIED
     assert len(worked_out) == 1
 
@@ -386,8 +385,8 @@ def test_where_the_robot_is_counts_also_while_its_goal_is_blocked():
 @pytest.mark.parametrize(('last', 'x', 'status'), [(20, 20.4, S.START_OCCUPIED), (22, 22.4, S.FOUND)])
 def test_a_request_from_within_a_wall_is_answered_if_its_side_can_be_told(last, x, status):
     enquiry = PathPlanner(SETTINGS, 0.0)
-    enquiry.take_in(shown(costmap(wall(20, last))))
-    enquiry.ask(Pose2D(x, 20.5), [Pose2D(30.5, 20.5)], start_is_robot=True)
+    enquiry.update_map(shown(costmap(wall(20, last))))
+    enquiry.request(Pose2D(x, 20.5), [Pose2D(30.5, 20.5)], start_is_robot=True)
     answer = enquiry.step(lambda planner: planner.search(10_000))
     assert answer.status == status
     assert answer.path is None or (answer.path.points_m[:, 0] >= x).all()
@@ -399,8 +398,8 @@ def test_an_obstacle_that_appears_within_a_step_is_told_in_the_next_one():
     update, looks = shown(cells), iter([cells, np.full_like(cells, 100)])
     newer = replace(update, obstacles=lambda box: next(looks)[box.slices] == 100)
     enquiry = PathPlanner(SETTINGS, 0.0)
-    enquiry.take_in(newer)
-    enquiry.ask(Pose2D(18.5, 20.5), [Pose2D(5.5, 20.5)], start_is_robot=True)
+    enquiry.update_map(newer)
+    enquiry.request(Pose2D(18.5, 20.5), [Pose2D(5.5, 20.5)], start_is_robot=True)
     assert enquiry.step(lambda planner: planner.search(10_000)).status == S.SEARCHING
     looks = iter([np.full_like(cells, 100)])
     assert enquiry.step(lambda planner: planner.search(10_000)).status == S.START_OCCUPIED
@@ -410,14 +409,14 @@ def test_a_start_that_is_blocked_while_the_search_runs_is_left_on_its_own_side_o
     """The nearest free cell is beyond the wall then."""
     live_map, cells = live(costmap(wall(20, 20))), costmap(wall(20, 20))
     enquiry = PathPlanner(SETTINGS, 0.0)
-    enquiry.take_in(live_map.latest())
-    enquiry.ask(Pose2D(16.5, 20.5), [Pose2D(2.5, 2.5)], start_is_robot=True)
+    enquiry.update_map(live_map.latest())
+    enquiry.request(Pose2D(16.5, 20.5), [Pose2D(2.5, 2.5)], start_is_robot=True)
     assert enquiry.step(lambda planner: planner.search(3)).status == S.SEARCHING
     cells[10:30, 9:20] = 99
     live_map.full(cells, GEOMETRY)
     update = live_map.latest()
     assert update.grid.nearest_free((16, 20), TOLERANCE) == (23, 20)
-    enquiry.take_in(update)
+    enquiry.update_map(update)
     answer = enquiry.step(lambda planner: planner.search(10_000))
     assert answer.status == S.FOUND
     assert (answer.path.points_m[:, 0] < 20).all()

@@ -6,8 +6,7 @@ from helpers.trip import Trip, free_room, picture
 
 from tb_planner import tb_wa_star
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.navigation.given_path import ControllerPathPolicy, thinned
-from tb_planner.navigation.navigator import NavigationStatus
+from tb_planner.navigation.navigator import ControllerPathPolicy, NavigationStatus, thinned
 
 WALL_WITH_TWO_DOORS = """
     ..............................
@@ -28,13 +27,13 @@ class Given:
 
     def __init__(self, trip):
         self.trip = trip
-        self.giver = ControllerPathPolicy()
+        self.policy = ControllerPathPolicy()
         self.paths = []
         """Each that was given, and None for every stop."""
 
     def tick(self, **arguments):
         tick = self.trip.tick(**arguments)
-        path = self.giver.tick(self.trip.navigator, tick, self.trip.told[-1].pose)
+        path = self.policy.tick(self.trip.navigator, tick, self.trip.told[-1].pose)
         if not self.paths or path is not self.paths[-1]:
             self.paths.append(path)
         return path
@@ -63,7 +62,7 @@ def test_on_a_map_that_does_not_change_one_path_is_given_and_a_stop_on_arrival()
 def test_to_a_controller_that_begins_anew_the_way_is_given_from_where_the_robot_is():
     given = Given(Trip(free_room(40, 30), (0.35, 1.55), (3.62, 1.57)))
     given.drive(20)
-    given.giver.begin_anew()
+    given.policy.reset()
     given.tick()
     old, new = given.paths
     at = np.hypot(*(old.points_m - given.trip.place).T).argmin()

@@ -12,8 +12,7 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.navigation import path_planner as enquiry_module
-from tb_planner.navigation.path_planner import BEHIND_M, MOST_LEGS, PathPlanner
-from tb_planner.navigation.path_request import PathStatus
+from tb_planner.navigation.path_planner import BEHIND_M, MOST_LEGS, PathPlanner, PathStatus
 from tb_planner.search.planner import TimeBoundedPlanner
 
 S = PathStatus
@@ -46,15 +45,15 @@ class Desk:
         self.values = values.copy()
         self.geometry = MapGeometry(width, height, CELL_M, origin)
         self.grid, self.other = Grid(values), Grid(values)
-        self.enquiry.take_in(MapUpdate(self.geometry, self.grid, None))
+        self.enquiry.update_map(MapUpdate(self.geometry, self.grid, None))
 
     def change(self, values):
         """The same geometry; the grid that was searched so far is spoilt, since nobody may read it any more."""
         change = self.other.update(values)
         spoilt, self.grid, self.other = self.grid, self.other, Grid(values)
-        self.enquiry.take_in(MapUpdate(self.geometry, self.grid, change))
-        spoilt.terrain[...] = 0
-        spoilt.moves[...] = 0
+        self.enquiry.update_map(MapUpdate(self.geometry, self.grid, change))
+        spoilt.cost_u16[...] = 0
+        spoilt.legal_moves[...] = 0
         self.values = values.copy()
 
     def block(self, *cells, free=False):
@@ -64,7 +63,9 @@ class Desk:
         self.change(values)
 
     def ask(self, start, *goals, robot=True, steps=1, k=None, anew=False):
-        self.enquiry.ask(Pose2D(*start), [Pose2D(*goal) for goal in goals], start_is_robot=robot, begins_anew=anew)
+        self.enquiry.request(
+            Pose2D(*start), [Pose2D(*goal) for goal in goals], start_is_robot=robot, controller_stopped=anew
+        )
         for _ in range(steps):
             answer = self.enquiry.step(lambda planner: planner.search(k))
         return answer
@@ -151,7 +152,7 @@ def test_a_request_without_goals_is_refused():
 
 def test_nothing_is_told_before_there_is_a_map():
     enquiry = PathPlanner(settings(), 0.3)
-    enquiry.ask(Pose2D(0.1, 0.1), [Pose2D(0.2, 0.2)], start_is_robot=True)
+    enquiry.request(Pose2D(0.1, 0.1), [Pose2D(0.2, 0.2)], start_is_robot=True)
     assert enquiry.step(TimeBoundedPlanner.search).status == S.WAITING_FOR_MAP
 
 
@@ -276,8 +277,8 @@ def test_on_a_costmap_a_robot_in_a_walls_margin_is_not_led_through_the_wall(is_o
     live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
     live_map.full(cells, MapGeometry(60, 60, 0.05))
     enquiry = PathPlanner(settings(start_tolerance_m=0.4), 0.5)
-    enquiry.take_in(live_map.latest())
-    enquiry.ask(Pose2D(0.925, 1.275), [Pose2D(0.825, 1.075)], start_is_robot=True)
+    enquiry.update_map(live_map.latest())
+    enquiry.request(Pose2D(0.925, 1.275), [Pose2D(0.825, 1.075)], start_is_robot=True)
     answer = enquiry.step(lambda planner: planner.search(10_000))
     assert answer.status == (S.FOUND if is_open else S.START_OCCUPIED)
     if is_open:
@@ -573,7 +574,7 @@ def test_on_a_finer_map_what_stands_between_the_points_of_a_path_is_seen():
     for pole in (False, True):
         blocked = np.zeros((40, 40), bool)
         blocked[9:13, 16] = pole  # around x = 0.825; the points are at 0.75 and 0.85
-        desk.enquiry.take_in(MapUpdate(MapGeometry(40, 40, CELL_M / 2), Grid(blocked), None))
+        desk.enquiry.update_map(MapUpdate(MapGeometry(40, 40, CELL_M / 2), Grid(blocked), None))
         assert (desk.ask((0.05, 0.55), (1.55, 0.55)).path is path) == (not pole)
 
 
@@ -605,7 +606,7 @@ def test_on_a_map_that_rolls_along_with_the_robot_a_path_through_poses_stays_and
     values, origin = seen_from(world, 15)
     values = np.kron(values, np.ones((finer, finer), bool))
     geometry = MapGeometry(values.shape[1], values.shape[0], CELL_M / finer, origin)
-    desk.enquiry.take_in(MapUpdate(geometry, Grid(values), None))
+    desk.enquiry.update_map(MapUpdate(geometry, Grid(values), None))
     near = path.ends[0] - 3
     rest = desk.ask(path.points_m[near], *goals[1:]).path
     assert rest.points_m.tolist() == path.points_m[near:].tolist()
