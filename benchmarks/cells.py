@@ -155,7 +155,7 @@ class Curves:
         return mean
 
     def difference(self, measure: str, one: str, other: str, x: float) -> Difference | None:
-        """Problem by problem; None where the rows' sums do not tell it."""
+        """GridProblem by problem; None where the rows' sums do not tell it."""
         for first, second, sign in ((one, other, -1), (other, one, 1)):
             tally = self.cell(first, x).against.get((measure, second))
             if tally is not None and tally[0] == self.cell(one, x).counted == self.cell(other, x).counted > 1:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.cells import Curves, NotRun
 from benchmarks.claims import FLAT, Case, Claim, Finding, Variation, between, falls, judged, number, percent, spread
-from benchmarks.paper_2012 import EXPANSIONS
+from benchmarks.experiments.paper_2012 import EXPANSIONS
 from benchmarks.published import INTERVALS_MS, TABLES, excess_movements
 
 ABOUT = 0.1

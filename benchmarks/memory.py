@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import terrain
-from benchmarks.experiment import Experiment, Plan, Row, table
+from benchmarks.experiments import terrain
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
 from tb_planner import Algorithm, Grid, TimeBoundedPlanner, tb_gbfs, tb_wa_star, tba_star, tbaa_star
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -25,10 +25,10 @@ ALGORITHMS: dict[str, Algorithm] = {
 EXPANSIONS = 1000
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     scale = options.scale or (0.2 if options.quick else 1.0)
     sizes = [max(40, int(size * scale)) for size in ((4000,) if options.quick else (1000, 4000))]
-    return Plan(len(sizes) * len(ALGORITHMS), runs(sizes, options.seed))
+    return RunPlan(len(sizes) * len(ALGORITHMS), runs(sizes, options.seed))
 
 
 def runs(sizes: list[int], seed: int) -> Iterator[Row]:

@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import terrain
-from benchmarks.experiment import Experiment, Plan, Row, grouped, table
-from benchmarks.terrain import Blocked
+from benchmarks.experiments import terrain
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
+from benchmarks.experiments.terrain import Blocked
 from tb_planner import (
     ALGORITHMS,
     Algorithm,
@@ -33,10 +33,10 @@ RESTARTS = {
 INTERVALS = 20_000
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     size = max(20, int(100 * (options.scale or 1.0)))
     moves = options.moves or (2_000 if options.quick else 1_000_000)
-    return Plan(moves, runs(size, moves, options.seed), 'move', lambda row: row['moves'])
+    return RunPlan(moves, runs(size, moves, options.seed), 'move', lambda row: row['moves'])
 
 
 def runs(size: int, moves: int, seed: int) -> Iterator[Row]:

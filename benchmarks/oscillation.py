@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.experiment import Experiment, Plan, Row, grouped, mean, table
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, mean, table
 from tb_planner import find_path, tba_star
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
@@ -219,9 +219,9 @@ def tell(simulation: Simulation, live_map: LiveMap) -> None:
         live_map.patch(news.occupancy[news.changed.slices], (news.changed.x0, news.changed.y0))
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     count = options.runs or (2 if options.quick else 20)
-    return Plan(count * len(WORLDS) * len(PLANNERS), runs(count, options.seed))
+    return RunPlan(count * len(WORLDS) * len(PLANNERS), runs(count, options.seed))
 
 
 def runs(count: int, seed: int) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from benchmarks import claims_2009, claims_2012, claims_2014_changing, claims_20
 from benchmarks.cells import NotRun, Results, part_of, read_results, write_cells
 from benchmarks.claims import Claim, Judged, Variation, Verdict, judge
 from benchmarks.drawing import check_matplotlib, whole_svg
-from benchmarks.engine import Experiment
+from benchmarks.experiments.engine import PaperExperiment
 from benchmarks.plots import Plot, plots_of
 from benchmarks.published import TITLES
 from benchmarks.reasons import REASONS
@@ -84,7 +84,7 @@ class Report:
     provenance: tuple[str, ...]
     rules: tuple[str, ...]
     decisions: tuple[tuple[str, str], ...]
-    """Experiment, and what its docstring says of its conditions."""
+    """PaperExperiment, and what its docstring says of its conditions."""
 
     @property
     def notes(self) -> dict[str, int]:
@@ -110,7 +110,7 @@ class Report:
         return [counted[verdict] for verdict in Verdict]
 
 
-def make_report(results: Results, experiments: Iterable[Experiment], date: str, *, quick: bool = False) -> Report:
+def make_report(results: Results, experiments: Iterable[PaperExperiment], date: str, *, quick: bool = False) -> Report:
     judged = [judge(claim, results, VARIATIONS.get((claim.experiment, claim.part), ())) for claim in CLAIMS]
     titles = {**TITLES, 'ours': 'Ours: what no paper shows'}
     sections = tuple(
@@ -191,7 +191,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--quick', action='store_true', help='of quick sets, which show that it works and little else')
 
 
-def carry_out(options: argparse.Namespace, experiments: Iterable[Experiment]) -> int:
+def carry_out(options: argparse.Namespace, experiments: Iterable[PaperExperiment]) -> int:
     """Writes report.html, README.md with its plots, and the cells that both were made from."""
     from benchmarks.report_html import as_html
     from benchmarks.report_markdown import as_markdown

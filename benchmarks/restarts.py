@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from benchmarks import terrain
-from benchmarks.experiment import Experiment, Plan, Row, grouped, mean, table
-from benchmarks.terrain import Blocked, Problem
+from benchmarks.experiments import terrain
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, mean, table
+from benchmarks.experiments.terrain import Blocked, GridProblem
 from tb_planner import Changing, Grid, TimeBoundedPlanner, move_to_goal, tb_wa_star
 from tb_planner.search.planner import UNBOUNDED
 
@@ -16,11 +16,11 @@ WEIGHTS = (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)
 RULES = ('eager', 'lazy', 'lazy_as_printed')
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     size = max(40, int(1000 * (options.scale or (0.2 if options.quick else 1.0))))
     count = options.problems or (1 if options.quick else 5)
     total = count * len(RATES) * len(WEIGHTS) * len(RULES)
-    return Plan(total, runs(size, count, options.repeats or (1 if options.quick else 2), options.seed))
+    return RunPlan(total, runs(size, count, options.repeats or (1 if options.quick else 2), options.seed))
 
 
 def runs(size: int, count: int, repeats: int, seed: int) -> Iterator[Row]:
@@ -36,7 +36,7 @@ def runs(size: int, count: int, repeats: int, seed: int) -> Iterator[Row]:
                     yield {**settings, 'repeats': repeats, **fastest}
 
 
-def run(blocked: Blocked, problem: Problem, rate: float, w: float, rule: str, seed: int) -> Row:
+def run(blocked: Blocked, problem: GridProblem, rate: float, w: float, rule: str, seed: int) -> Row:
     """Search time is that of searches and of the restart rule; taking in the map costs every rule the same."""
     planner = TimeBoundedPlanner(Grid(blocked), *problem, tb_wa_star(w, restart=rule), k=UNBOUNDED)
     record = move_to_goal(planner, Changing(Grid(blocked), rate, seed=seed))

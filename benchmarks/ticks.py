@@ -11,9 +11,10 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import peers, terrain
-from benchmarks.experiment import Experiment, Plan, Row, geometric_mean, grouped, table
-from benchmarks.terrain import Blocked, Problem, Terrain
+from benchmarks import library_comparison
+from benchmarks.experiments import terrain
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, geometric_mean, grouped, table
+from benchmarks.experiments.terrain import Blocked, GridProblem, NamedMap
 from tb_planner import Algorithm, Grid, TimeBoundedPlanner, tb_gbfs, tb_wa_star, tba_star
 
 ALGORITHMS = {'TBA*': tba_star(), 'TB-WA*(3)': tb_wa_star(3.0), 'TB-GBFS': tb_gbfs()}
@@ -29,9 +30,9 @@ RESTARTS = 200
 WITHIN = 'within walls of'
 
 
-def maps(scale: float) -> tuple[Terrain, ...]:
+def maps(scale: float) -> tuple[NamedMap, ...]:
     """Those of the comparison with other libraries, and the first of them again within walls as large as the second."""
-    kinds = peers.maps(scale)
+    kinds = library_comparison.maps(scale)
     small, large = kinds[:2]
 
     def build(seed: int) -> Blocked:
@@ -40,17 +41,17 @@ def maps(scale: float) -> tuple[Terrain, ...]:
         blocked[: len(inner), : len(inner)] = inner
         return blocked
 
-    return (*kinds, Terrain(f'{small.name}, {WITHIN} {large.name.split()[0]}', build))
+    return (*kinds, NamedMap(f'{small.name}, {WITHIN} {large.name.split()[0]}', build))
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     kinds = maps(options.scale or (0.2 if options.quick else 1.0))
     problems = options.problems or (1 if options.quick else 3)
     total = len(kinds) * problems * len(ALGORITHMS) * len(KS) * len(TRACES)
-    return Plan(total, runs(kinds, problems, options.repeats or (2 if options.quick else 5), options.seed))
+    return RunPlan(total, runs(kinds, problems, options.repeats or (2 if options.quick else 5), options.seed))
 
 
-def runs(kinds: tuple[Terrain, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
+def runs(kinds: tuple[NamedMap, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
     """A row for each search: map, problem, algorithm, k and way to trace."""
     for kind in kinds:
         blocked = kind.build(seed)
@@ -71,7 +72,7 @@ def runs(kinds: tuple[Terrain, ...], count: int, repeats: int, seed: int) -> Ite
 
 
 def ticks_of(
-    grid: Grid, problem: Problem, algorithm: Algorithm, k: int, trace: str, repeats: int
+    grid: Grid, problem: GridProblem, algorithm: Algorithm, k: int, trace: str, repeats: int
 ) -> npt.NDArray[np.int64]:
     """Nanoseconds of each full tick of the search, each the least of its repeats."""
     planner = new_planner(grid, problem, algorithm, k, trace)
@@ -85,7 +86,7 @@ def ticks_of(
     return least[:-1]  # the last one ends with the goal, before it has done k expansions
 
 
-def new_planner(grid: Grid, problem: Problem, algorithm: Algorithm, k: int, trace: str) -> TimeBoundedPlanner:
+def new_planner(grid: Grid, problem: GridProblem, algorithm: Algorithm, k: int, trace: str) -> TimeBoundedPlanner:
     planner = TimeBoundedPlanner(grid, *problem, algorithm, k, trace_steps=None if trace == WHOLE else k)
     if trace == TOUCHED:
         planner.touch_memory()
@@ -113,7 +114,7 @@ def no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def restart_time_us(grid: Grid, problem: Problem, algorithm: Algorithm) -> float:
+def restart_time_us(grid: Grid, problem: GridProblem, algorithm: Algorithm) -> float:
     """The median time to drop a search and to start the next one, towards another goal."""
     planner = TimeBoundedPlanner(grid, *problem, algorithm)
     times = []

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks import peers, terrain
-from benchmarks.experiment import Experiment, Plan, Row, geometric_mean, grouped, mean, table, timed_s
-from benchmarks.terrain import Problem, Terrain
+from benchmarks import library_comparison
+from benchmarks.experiments import terrain
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, geometric_mean, grouped, mean, table, timed_s
+from benchmarks.experiments.terrain import GridProblem, NamedMap
 from tb_planner import Algorithm, Grid, Static, TimeBoundedPlanner, find_path, move_to_goal, tb_wa_star
 from tb_planner.maps.files import read_map
 from tb_planner.search.planner import UNBOUNDED
@@ -20,28 +21,28 @@ K = 256
 RATIOS = ('expansions', 'ms', 'cost', 'run_cost')
 
 
-def kinds_of(options: argparse.Namespace) -> list[Terrain]:
+def kinds_of(options: argparse.Namespace) -> list[NamedMap]:
     """Generated maps, or the .map files of a folder."""
     if options.maps is None:
-        return list(peers.maps(options.scale or (0.2 if options.quick else 1.0)))
+        return list(library_comparison.maps(options.scale or (0.2 if options.quick else 1.0)))
     files = sorted(options.maps.rglob('*.map'))
     if not files:
         raise SystemExit(f'{options.maps} has no .map files')
-    return [Terrain(file.stem, partial(blocked_of, file)) for file in files]
+    return [NamedMap(file.stem, partial(blocked_of, file)) for file in files]
 
 
 def blocked_of(file: Path, seed: int) -> terrain.Blocked:
     return read_map(file).blocked
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     kinds = kinds_of(options)
     count = options.problems or (1 if options.quick else 5)
     repeats = options.repeats or (1 if options.quick else 3)
-    return Plan(len(kinds) * count * len(WEIGHTS) * len(TIES), runs(kinds, count, repeats, options.seed))
+    return RunPlan(len(kinds) * count * len(WEIGHTS) * len(TIES), runs(kinds, count, repeats, options.seed))
 
 
-def runs(kinds: list[Terrain], count: int, repeats: int, seed: int) -> Iterator[Row]:
+def runs(kinds: list[NamedMap], count: int, repeats: int, seed: int) -> Iterator[Row]:
     for kind in kinds:
         blocked = kind.build(seed)
         grid = Grid(blocked)
@@ -52,7 +53,7 @@ def runs(kinds: list[Terrain], count: int, repeats: int, seed: int) -> Iterator[
                     yield {**settings, **run(grid, problem, tb_wa_star(w, ties=ties), repeats)}
 
 
-def run(grid: Grid, problem: Problem, algorithm: Algorithm, repeats: int) -> Row:
+def run(grid: Grid, problem: GridProblem, algorithm: Algorithm, repeats: int) -> Row:
     """The whole search in memory that was searched before, and an agent that searches and moves in turn."""
     searching = TimeBoundedPlanner(grid, *problem, algorithm, UNBOUNDED)
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks import terrain
-from benchmarks.experiment import Experiment, Plan, Row, grouped, table
-from benchmarks.map_sets import maps_of
-from benchmarks.terrain import Blocked
+from benchmarks.experiments import terrain
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
+from benchmarks.experiments.map_sets import maps_of
+from benchmarks.experiments.terrain import Blocked
 from tb_planner.config import PlannerParameters
 from tb_planner.maps.costmap import OCCUPIED, CostmapConfig
 from tb_planner.tools.tuning.budget import Budget
@@ -37,54 +37,54 @@ FROM_FOLDER = {'BG': 4, 'ROOMS': 3, 'WC3': 3}
 WON, TIED, LOST = 'won', 'tied', 'lost'
 
 
-class Terrain(NamedTuple):
+class TunerMap(NamedTuple):
     kind: str
     name: str
     build: Callable[[], Blocked]
 
 
-def generated(size: int, seed: int) -> list[Terrain]:
+def generated(size: int, seed: int) -> list[TunerMap]:
     """Rooms and corridors shrink half as much as the map."""
     part = min(1.0, 2 * size / SIZE)
     squares = [max(3, round(side * part)) for side in (15, 31, 63)]
     corridor = max(3, round(10 * part))
     return [
-        *(Terrain('rooms', f'rooms of {side}', partial(terrain.rooms, size, side, seed)) for side in squares),
+        *(TunerMap('rooms', f'rooms of {side}', partial(terrain.rooms, size, side, seed)) for side in squares),
         *(
-            Terrain('caves, mazes', f'caves {part}', partial(terrain.caves, size, part, seed))
+            TunerMap('caves, mazes', f'caves {part}', partial(terrain.caves, size, part, seed))
             for part in (0.44, 0.45, 0.46)
         ),
-        Terrain('caves, mazes', f'maze of {corridor}', partial(terrain.maze, size, corridor, seed)),
+        TunerMap('caves, mazes', f'maze of {corridor}', partial(terrain.maze, size, corridor, seed)),
         *(
-            Terrain('random', f'random {part}', partial(terrain.random_obstacles, size, part, seed))
+            TunerMap('random', f'random {part}', partial(terrain.random_obstacles, size, part, seed))
             for part in (0.1, 0.2, 0.3)
         ),
     ]
 
 
-def from_folder(folder: Path) -> list[Terrain]:
+def from_folder(folder: Path) -> list[TunerMap]:
     """Spread evenly over each set."""
     found = []
     for set_name, count in FROM_FOLDER.items():
         sources = maps_of(set_name, folder)
         chosen = [sources[i * len(sources) // count] for i in range(min(count, len(sources)))]
-        found += [Terrain(set_name, source.name, partial(source.blocked, 0)) for source in chosen]
+        found += [TunerMap(set_name, source.name, partial(source.blocked, 0)) for source in chosen]
     if not found:
         raise SystemExit(f'{folder} has none of the sets {", ".join(FROM_FOLDER)}')
     return found
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     size = max(64, int(SIZE * (options.scale or (0.2 if options.quick else 1.0))))
     terrains = generated(size, options.seed) if options.maps is None else from_folder(options.maps)
     problems = options.problems or (6 if options.quick else 40)
     settings = [(world, cpu) for world in options.world for cpu in options.cpu]
     unseen = options.unseen or 3 * problems
-    return Plan(len(terrains) * len(settings), runs(terrains, settings, problems, unseen, options), 'map')
+    return RunPlan(len(terrains) * len(settings), runs(terrains, settings, problems, unseen, options), 'map')
 
 
 def runs(
-    terrains: list[Terrain],
+    terrains: list[TunerMap],
     settings: list[tuple[str, float]],
     problems: int,
     unseen: int,

@@ -19,20 +19,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import engine
 from benchmarks.__main__ import FROM_PAPERS
 from benchmarks.baselines import BASELINES
 from benchmarks.cells import NotRun, Results, read_results
-from benchmarks.engine import TIMES, Options, Outcome, attempt, check_versions, version
-from benchmarks.floating_ties import floating_a_star
-from benchmarks.map_sets import maps_of
-from benchmarks.ours import OURS_REPLANNING
-from benchmarks.paper_2009 import PAPER_2009
-from benchmarks.paper_2012 import PAPER_2012
-from benchmarks.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
+from benchmarks.experiments import engine
+from benchmarks.experiments.engine import (
+    TIME_COLUMNS,
+    PartOptions,
+    TaskOutcome,
+    attempt,
+    check_versions,
+    source_version,
+)
+from benchmarks.experiments.floating_ties import floating_a_star
+from benchmarks.experiments.map_sets import maps_of
+from benchmarks.experiments.ours import OURS_REPLANNING
+from benchmarks.experiments.paper_2009 import PAPER_2009
+from benchmarks.experiments.paper_2012 import PAPER_2012
+from benchmarks.experiments.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
+from benchmarks.experiments.terrain import GridProblem
+from benchmarks.experiments.trials import KEY, MapInstance, Part, Setting, new_agent, tasks_of
 from benchmarks.reasons import FLOATING, REASONS, TRACED
-from benchmarks.terrain import Problem
-from benchmarks.trials import KEY, Ground, Part, Setting, new_agent, tasks_of
 from tb_planner import Changing, Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
 
 pytestmark = pytest.mark.slow
@@ -61,7 +68,7 @@ def read(path):
 
 
 def without_times(path):
-    return [{name: value for name, value in row.items() if name not in TIMES} for row in read(path)]
+    return [{name: value for name, value in row.items() if name not in TIME_COLUMNS} for row in read(path)]
 
 
 @pytest.fixture(scope='module')
@@ -131,7 +138,7 @@ def test_no_agent_finds_a_way_shorter_than_the_shortest(name, quick):
 def test_an_experiment_says_where_its_conditions_come_from(name):
     experiment = next(experiment for experiment in FROM_PAPERS if experiment.name == name)
     assert len(experiment.parts.__doc__) > 200
-    full, small = (experiment.parts(Options(quick=quick)) for quick in (False, True))
+    full, small = (experiment.parts(PartOptions(quick=quick)) for quick in (False, True))
     assert [part.name for part in full] == [part.name for part in small]
     for few, all_of_them in zip(small, full, strict=True):
         assert {setting.series for setting in few.settings} <= {setting.series for setting in all_of_them.settings}
@@ -182,8 +189,8 @@ def test_both_rows_of_table_1_have_the_same_expansions_an_action(quick):
 def test_rows_tell_whether_the_agent_was_on_another_path_when_the_optimal_one_was_found(quick):
     """Where a run was before the move of that interval, against a search by itself."""
     told = defaultdict(set)
-    for task in itertools.islice(tasks_of('2009', PAPER_2009.parts(Options(quick=True))[2:], seed=0), 6):
-        ground = Ground(task)
+    for task in itertools.islice(tasks_of('2009', PAPER_2009.parts(PartOptions(quick=True))[2:], seed=0), 6):
+        ground = MapInstance(task)
         for row, setting in zip(rows_of(task), task.settings, strict=True):
             planner = new_agent(setting, Grid(ground.true), ground.problem, seed=0)
             while not planner.goal_found:
@@ -371,10 +378,10 @@ def test_d_star_lite_finds_its_first_path_sooner_where_nothing_is_known(quick):
 def test_floating_ties_lengthen_searches_on_unknown_terrain(maps_folder):
     """Searches of Repeated A* on the 2012 paper's unknown maps, the first one and every hundredth, made again from the
     same state on the same map with a floating √2. The report tells these figures."""
-    part = next(part for part in PAPER_2012.parts(Options(maps=maps_folder, problems=2)) if part.name == 'Table 2')
+    part = next(part for part in PAPER_2012.parts(PartOptions(maps=maps_folder, problems=2)) if part.name == 'Table 2')
     exact, floating = [], []
     for task in tasks_of('', (part,), seed=0):
-        ground = Ground(task)
+        ground = MapInstance(task)
         world = Unknown(ground.grid(True))
         agent = BASELINES['repeated_a_star'](world.initial_grid(), *ground.problem, k=1 << 40)
         news, searches = world.enter(agent.current_cell, agent.goal), 0
@@ -401,7 +408,7 @@ def test_tracing_whole_paths_would_cost_greedy_search_more_than_w_3(set_name, ma
     expansions, traced = defaultdict(int), defaultdict(int)
     tasks = list(tasks_of('', (part,), seed=0))
     for task in tasks:
-        ground = Ground(task)
+        ground = MapInstance(task)
         for setting in task.settings:
             planner = new_agent(setting, ground.grid(False), ground.problem, seed=0)
             while not planner.route_reaches_goal:
@@ -446,14 +453,14 @@ def told_of(results):
 # ---------------------------------------------------------------------- a trial
 def test_a_row_tells_what_move_to_goal_tells():
     """Trials share their grid and the distances to the goal; a run alone on its own grid is the same."""
-    part = PAPER_2014.parts(Options(quick=True))[2]
+    part = PAPER_2014.parts(PartOptions(quick=True))[2]
     task = next(tasks_of('2014', (part,), seed=3))
     rows = rows_of(task)
     blocked = task.map.blocked(task.problem)
     for row, setting in zip(rows, task.settings, strict=True):
         grid = Grid(blocked)
         problem = (row['start_x'], row['start_y']), (row['goal_x'], row['goal_y'])
-        agent = new_agent(setting, grid, Problem(*problem), seed=0)
+        agent = new_agent(setting, grid, GridProblem(*problem), seed=0)
         run = move_to_goal(agent, Static(grid), non_optimal=True)
         for name in ('moves', 'back_moves', 'non_optimal_moves', 'intervals', 'expansions', 'searches'):
             assert row[name] == getattr(run, name), (setting, name)
@@ -464,8 +471,8 @@ def test_a_row_tells_what_move_to_goal_tells():
 @pytest.mark.parametrize('experiment', [PAPER_2014_DYNAMIC, OURS_REPLANNING], ids=lambda experiment: experiment.name)
 def test_on_changing_maps_a_row_is_that_of_an_agent_with_a_map_of_its_own(experiment):
     """Trials have one map for the world and the agent, which is faster."""
-    task = next(tasks_of(experiment.name, experiment.parts(Options(quick=True)), seed=3))
-    ground = Ground(task)
+    task = next(tasks_of(experiment.name, experiment.parts(PartOptions(quick=True)), seed=3))
+    ground = MapInstance(task)
     for row, setting in zip(rows_of(task), task.settings, strict=True):
         agent = new_agent(setting, Grid(ground.true), ground.problem, seed=0)
         run = move_to_goal(agent, Changing(Grid(ground.true), setting.rate, seed=ground.world_seed))
@@ -475,15 +482,15 @@ def test_on_changing_maps_a_row_is_that_of_an_agent_with_a_map_of_its_own(experi
 
 
 def test_partly_unknown_terrain_hides_15_per_cent_of_the_free_cells():
-    task = next(tasks_of('2012', PAPER_2012.parts(Options(quick=True))[2:], seed=3))
-    ground = Ground(task)
+    task = next(tasks_of('2012', PAPER_2012.parts(PartOptions(quick=True))[2:], seed=3))
+    ground = MapInstance(task)
     hidden = ground.true & ~ground.known
     assert np.array_equal(ground.known & ~ground.true, np.zeros_like(ground.known))
     assert hidden.sum() == round(0.15 * np.count_nonzero(~ground.known))
 
 
 def test_maps_that_change_are_drawn_for_each_problem():
-    first, second = itertools.islice(tasks_of('x', PAPER_2014_DYNAMIC.parts(Options(quick=True)), seed=0), 2)
+    first, second = itertools.islice(tasks_of('x', PAPER_2014_DYNAMIC.parts(PartOptions(quick=True)), seed=0), 2)
     assert not np.array_equal(first.map.blocked(first.problem), second.map.blocked(second.problem))
     assert np.count_nonzero(first.map.blocked(0)) == round(0.1 * 250 * 250)
 
@@ -582,7 +589,7 @@ def test_ctrl_c_keeps_the_rows_and_ends_the_workers(way, long_run):
     process.send_signal(way)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert 'interrupted: the same command goes on' in printed
+    assert 'interrupted: the same command continues' in printed
     assert f'{len(read(path))} of' in printed
     assert len(workers) >= 2
     wait_for_end(workers)
@@ -648,7 +655,7 @@ def test_a_session_tells_where_its_rows_come_from(tmp_path):
 
 
 def test_a_setting_that_fails_costs_no_row_of_another():
-    (part, *_) = PAPER_2014.parts(Options(quick=True))
+    (part, *_) = PAPER_2014.parts(PartOptions(quick=True))
     bad = Setting('bad', 'no such algorithm', 1)
     task = next(tasks_of('2014', (part,), seed=3))
     settings = (task.settings[0], bad, task.settings[1])
@@ -666,10 +673,10 @@ def test_a_cluster_whose_workers_die_gives_the_rows_of_the_others(monkeypatch):
         if task.problem == 1:
             time.sleep(1.0)  # others have time to be done, or to be taken over
             os._exit(1)
-        return Outcome(task, [{'problem': task.problem}])
+        return TaskOutcome(task, [{'problem': task.problem}])
 
     monkeypatch.setattr(engine, 'attempt', deadly)
-    (part, *_) = PAPER_2014.parts(Options(quick=True))
+    (part, *_) = PAPER_2014.parts(PartOptions(quick=True))
     tasks = list(itertools.islice(tasks_of('2014', (part,), seed=0), 4))
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         outcomes = list(engine.on_cluster(tasks, cluster.scheduler_address))
@@ -684,9 +691,9 @@ def test_a_cluster_whose_workers_die_gives_the_rows_of_the_others(monkeypatch):
 
 
 def test_workers_with_other_sources_are_refused():
-    check_versions({'here': version()})
+    check_versions({'here': source_version()})
     with pytest.raises(SystemExit, match=r'there \(tb_planner 0.0.1, abc\)'):
-        check_versions({'here': version(), 'there': 'tb_planner 0.0.1, abc'})
+        check_versions({'here': source_version(), 'there': 'tb_planner 0.0.1, abc'})
 
 
 def test_a_cluster_gives_the_same_rows(tmp_path):

@@ -23,14 +23,14 @@ from benchmarks import claims_2009, claims_2012, curves_2014, published, report,
 from benchmarks.__main__ import FROM_PAPERS
 from benchmarks.cells import CELLS, OPTIONAL, SESSIONS, NotRun, Results, cells_of, read_results, write_cells
 from benchmarks.claims import Case, Verdict, condition_of, falls, in_most, judge, judged, number
-from benchmarks.engine import Options, attempt
-from benchmarks.paper_2009 import PAPER_2009
-from benchmarks.paper_2012 import EXPANSIONS, INTERVALS_MS, PAPER_2012
-from benchmarks.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
+from benchmarks.experiments.engine import Options, attempt
+from benchmarks.experiments.paper_2009 import PAPER_2009
+from benchmarks.experiments.paper_2012 import EXPANSIONS, INTERVALS_MS, PAPER_2012
+from benchmarks.experiments.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
+from benchmarks.experiments.trials import tasks_of
 from benchmarks.reasons import REASONS
 from benchmarks.report_html import as_html, claim_of, opening
 from benchmarks.report_markdown import as_markdown
-from benchmarks.trials import tasks_of
 
 pytest.importorskip('matplotlib')
 DATE = '2026-01-31'

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from benchmarks.nav2 import LIMIT_MS, client_figures
+from benchmarks.node.nav2 import LIMIT_MS, client_figures
 
 LIMIT_S = 180.0
 

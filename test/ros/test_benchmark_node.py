@@ -11,12 +11,12 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import node as benchmark
 from benchmarks.__main__ import command_line
-from benchmarks.changing_rooms import Things, corners, rooms
-from benchmarks.experiment import carry_out
-from benchmarks.playground import distance_m
-from benchmarks.processor_time import machine_time, process_time_s
+from benchmarks.experiments.engine import run_measurement
+from benchmarks.node import node as benchmark
+from benchmarks.node.bench_world import distance_m
+from benchmarks.node.changing_rooms import Things, corners, rooms
+from benchmarks.node.processor_time import machine_time, process_time_s
 from tb_planner.geometry import Box
 from tb_planner.search.grid import Grid
 from tb_planner.search.path import find_path
@@ -179,5 +179,5 @@ def test_without_ros_it_says_what_is_missing(tmp_path, monkeypatch):
     out = tmp_path / 'rows.csv'
     options = command_line().parse_args(['node', '--out', str(out)])
     with pytest.raises(SystemExit, match='there is no ROS 2 here'):
-        carry_out(options.chosen, options)
+        run_measurement(options.chosen, options)
     assert not out.exists()

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.playground SCENE.json FIGURES.json`: maps that change, robots, and a stop-watch.
+"""`python -m benchmarks.node.bench_world SCENE.json FIGURES.json`: maps that change, robots, and a stop-watch.
 
 Planner nodes are measured in it. It costs little, so that they are what is measured, and tells them map, pose and goal
 alone, as any robot would.
@@ -25,9 +25,9 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 
-from benchmarks import measuring
-from benchmarks.changing_rooms import Things, corners, rooms
-from benchmarks.processor_time import machine_time, process_time_s
+from benchmarks.node import measuring
+from benchmarks.node.changing_rooms import Things, corners, rooms
+from benchmarks.node.processor_time import machine_time, process_time_s
 from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
 from tb_planner.ros.conversions import pose_message
 
@@ -59,7 +59,7 @@ Place = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Scene:
+class BenchScene:
     """What is played, for planners in these namespaces, which are these processes."""
 
     size: int
@@ -139,7 +139,7 @@ class Robot:
 class Playground:
     """The map and its robots. Whole maps change once a second; else one window of the map after the other does."""
 
-    def __init__(self, node: Node, scene: Scene) -> None:
+    def __init__(self, node: Node, scene: BenchScene) -> None:
         self._size = scene.size
         self._random = np.random.default_rng([scene.seed, 1])
         self._geometry = MapGeometry(scene.size, scene.size, RESOLUTION_M)
@@ -246,7 +246,7 @@ class _Updates:
         self._publisher.publish(message)
 
 
-class StopWatch:
+class RobotStopWatch:
     """From its making to stop(): what planners, this process and the whole machine took, and what robots heard."""
 
     def __init__(self, robots: list[Robot], pids: list[int]) -> None:
@@ -264,13 +264,13 @@ class StopWatch:
 
     def stop(self) -> dict[str, Any]:
         time_s = time.monotonic() - self._began_s
-        *planners, playground = (100 * (now - before) / time_s for now, before in zip(self._used_s(), self._before))
+        *planners, bench_world = (100 * (now - before) / time_s for now, before in zip(self._used_s(), self._before))
         machine = machine_time()
         busy, stolen = (100 * (now - before) / time_s for now, before in zip(machine, self._machine))
         return {
             'seconds': time_s,
-            'playground_percent': playground,
-            'others_percent': max(busy - sum(planners) - playground, 0.0),
+            'playground_percent': bench_world,
+            'others_percent': max(busy - sum(planners) - bench_world, 0.0),
             'stolen_percent': stolen,
             'robots': [
                 {
@@ -307,17 +307,17 @@ def _holds(box: Box, cell: Cell) -> bool:
     return box.x0 <= cell[0] < box.x1 and box.y0 <= cell[1] < box.y1
 
 
-def play(watch: measuring.Watch, scene: Scene) -> dict[str, Any]:
+def play(watch: measuring.NodeWatch, scene: BenchScene) -> dict[str, Any]:
     """Waits until all planners plan, lets them do so for a while, and tells what was seen."""
-    playground = Playground(watch.node, scene)
-    robots = playground.robots
-    watch.wait_until(lambda: playground.is_heard, START_LIMIT_S, 'not every planner was there')
-    playground.begin()
+    bench_world = Playground(watch.node, scene)
+    robots = bench_world.robots
+    watch.wait_until(lambda: bench_world.is_heard, START_LIMIT_S, 'not every planner was there')
+    bench_world.begin()
     watch.wait_until(
         lambda: all(robot.heard_ns and robot.told for robot in robots), START_LIMIT_S, 'not every robot was told'
     )
     watch.wait(SETTLE_S)
-    stop_watch = StopWatch(robots, scene.pids)
+    stop_watch = RobotStopWatch(robots, scene.pids)
     watch.wait(scene.seconds)
     figures = stop_watch.stop()
     told = [len(robot.told) for robot in robots]
@@ -330,4 +330,4 @@ def play(watch: measuring.Watch, scene: Scene) -> dict[str, Any]:
 
 
 if __name__ == '__main__':
-    sys.exit(measuring.main('playground', lambda watch, scene: play(watch, Scene(**scene))))
+    sys.exit(measuring.main('bench_world', lambda watch, scene: play(watch, BenchScene(**scene))))

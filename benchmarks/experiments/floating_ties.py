@@ -6,7 +6,7 @@ import heapq
 import math
 import time
 
-from benchmarks.terrain import Blocked, Cell
+from benchmarks.experiments.terrain import Blocked, Cell
 from tb_planner import Grid, Run, Status
 
 STEPS = [(dx, dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dx or dy]

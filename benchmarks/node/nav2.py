@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.experiment import Experiment, Plan, Row, grouped, table
-from benchmarks.node import BEYOND_S, percentiles, robot_figures, wait_for
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
+from benchmarks.node.node import BEYOND_S, percentiles, robot_figures, wait_for
 from tb_planner.ros.processes import Domain, Processes, ros_arguments
 
 SECONDS, QUICK_SECONDS = 60.0, 4.0
@@ -23,7 +23,7 @@ LIMIT_MS = 20.0
 TICK_FREQUENCY = 20.0
 
 
-class Scenario(NamedTuple):
+class Nav2Scenario(NamedTuple):
     """What a tick may search, and what is asked for."""
 
     name: str
@@ -37,10 +37,10 @@ ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'
 """What can be asked for: one path, again and again; from corner to corner, each time another one; or long paths that
 are canceled while they are searched for."""
 SCENARIOS = (
-    Scenario('one-path', 'tb_wa_star', 0.01, (ONE_PATH,)),
-    Scenario('new-paths', 'tb_wa_star', 0.01, (ONE_PATH, NEW_PATHS)),
-    Scenario('search', 'tba_star', 0.01, (CANCELED,)),
-    Scenario('long-search', 'tba_star', 0.045, (CANCELED,)),
+    Nav2Scenario('one-path', 'tb_wa_star', 0.01, (ONE_PATH,)),
+    Nav2Scenario('new-paths', 'tb_wa_star', 0.01, (ONE_PATH, NEW_PATHS)),
+    Nav2Scenario('search', 'tba_star', 0.01, (CANCELED,)),
+    Nav2Scenario('long-search', 'tba_star', 0.045, (CANCELED,)),
 )
 EXPLANATION = f"""\
 A costmap of 2000² cells, 10 updates a second, 1 % of its cells change; {TICK_FREQUENCY:g} ticks a second. A robot
@@ -50,7 +50,7 @@ while they are searched for; long-search: the same, and a tick searches 45 of it
 a goal to hearing that it is accepted, in the client."""
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     for needed in ('rclpy', 'nav2_msgs', 'map_msgs'):
         if not find_spec(needed):
             raise SystemExit(f'{needed} cannot be imported: source a ROS 2 that has it')
@@ -58,14 +58,14 @@ def plan(options: argparse.Namespace) -> Plan:
     seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     repeats = options.repeats or 1
     total = round(seconds * repeats * len(chosen))
-    return Plan(total, runs(chosen, options, seconds, repeats), 's', lambda row: round(seconds))
+    return RunPlan(total, runs(chosen, options, seconds, repeats), 's', lambda row: round(seconds))
 
 
-def runs(chosen: Sequence[Scenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
+def runs(chosen: Sequence[Nav2Scenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
     size = max(round(2000 * (options.scale or (0.2 if options.quick else 1.0))), 200)
     for repeat in range(repeats):
         for scenario in chosen:
-            client, playground = measured(scenario, size, seconds, options.seed + repeat)
+            client, bench_world = measured(scenario, size, seconds, options.seed + repeat)
             yield {
                 'scenario': scenario.name,
                 'size': size,
@@ -74,13 +74,13 @@ def runs(chosen: Sequence[Scenario], options: argparse.Namespace, seconds: float
                 'repeat': repeat,
                 'measured_s': seconds,
                 **client_figures(client),
-                **planner_figures(playground['robots'][0]),
-                **{name: playground[name] for name in ('playground_percent', 'others_percent', 'stolen_percent')},
+                **planner_figures(bench_world['robots'][0]),
+                **{name: bench_world[name] for name in ('playground_percent', 'others_percent', 'stolen_percent')},
             }
 
 
-def measured(scenario: Scenario, size: int, seconds: float, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What client and playground have seen of a planner; each is a process."""
+def measured(scenario: Nav2Scenario, size: int, seconds: float, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What client and bench_world have seen of a planner; each is a process."""
     with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
         folder = Path(name)
         with Processes(folder, domain.environment(folder)) as processes:
@@ -101,15 +101,15 @@ def measured(scenario: Scenario, size: int, seconds: float, seed: int) -> tuple[
             }
             clients = [('nav2_client', {**asked, 'what': what}) for what in scenario.asks]
             started = []
-            for number, (module, scene) in enumerate([('playground', changing), *clients]):
+            for number, (module, scene) in enumerate([('bench_world', changing), *clients]):
                 told, figures = folder / f'{number}.json', folder / f'{number}_figures.json'
                 told.write_text(json.dumps(scene))
                 arguments = [str(told), str(figures)]
-                started.append((processes.start_module(f'benchmarks.{module}', arguments), figures))
+                started.append((processes.start_module(f'benchmarks.node.{module}', arguments), figures))
             for process, _ in reversed(started):
                 wait_for(process, processes, seconds + BEYOND_S)
-            playground, client = (json.loads(figures.read_text()) for _, figures in started[:2])
-            return client, playground
+            bench_world, client = (json.loads(figures.read_text()) for _, figures in started[:2])
+            return client, bench_world
 
 
 def client_figures(client: dict[str, Any]) -> Row:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.experiment import Experiment, Plan, Row, grouped, table
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
 from tb_planner.ros.processes import Domain, Process, Processes, ros_arguments
 
 SECONDS, QUICK_SECONDS = 60.0, 2.0
@@ -25,7 +25,7 @@ BEYOND_S = 150.0
 LAST_LINES = 15
 
 
-class Scenario(NamedTuple):
+class NodeScenario(NamedTuple):
     """Who plans on what."""
 
     name: str
@@ -36,10 +36,10 @@ class Scenario(NamedTuple):
 
 
 SCENARIOS = (
-    Scenario('1000', 1000, 20.0),
-    Scenario('1000-patches', 1000, 20.0, patches=True),
-    Scenario('4000', 4000, 10.0),
-    Scenario('fleet', 1000, 10.0, robots=5),
+    NodeScenario('1000', 1000, 20.0),
+    NodeScenario('1000-patches', 1000, 20.0, patches=True),
+    NodeScenario('4000', 4000, 10.0),
+    NodeScenario('fleet', 1000, 10.0, robots=5),
 )
 EXPLANATION = """\
 1000: whole maps of 1000² cells every second; 1000-patches: ten map updates a second, a sixteenth of the map each;
@@ -47,7 +47,7 @@ EXPLANATION = """\
 In all of them 1 % of the cells change every second. Of several robots the worst, of several repeats the best run."""
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     if not find_spec('rclpy'):
         raise SystemExit("there is no ROS 2 here: source one, or pip install 'tb_planner[ros]'")
     chosen = [scenario for scenario in SCENARIOS if not options.only or scenario.name in options.only]
@@ -59,10 +59,12 @@ def plan(options: argparse.Namespace) -> Plan:
     seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     repeats = options.repeats or 1
     total = round(seconds * repeats * len(chosen))
-    return Plan(total, runs(chosen, options, seconds, repeats), 's', lambda row: 0 if row['robot'] else round(seconds))
+    return RunPlan(
+        total, runs(chosen, options, seconds, repeats), 's', lambda row: 0 if row['robot'] else round(seconds)
+    )
 
 
-def runs(chosen: Sequence[Scenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
+def runs(chosen: Sequence[NodeScenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
     """A row for each planner of each run; repeats are interleaved."""
     scale = options.scale or (0.2 if options.quick else 1.0)
     for repeat in range(repeats):
@@ -85,8 +87,8 @@ def runs(chosen: Sequence[Scenario], options: argparse.Namespace, seconds: float
                 }
 
 
-def measured(scenario: Scenario, thing: int, seconds: float, seed: int) -> dict[str, Any]:
-    """Starts planners and their playground as processes, and tells what the playground saw."""
+def measured(scenario: NodeScenario, thing: int, seconds: float, seed: int) -> dict[str, Any]:
+    """Starts planners and their bench_world as processes, and tells what the bench_world saw."""
     with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
         folder = Path(name)
         with Processes(folder, domain.environment(folder)) as processes:
@@ -103,8 +105,8 @@ def measured(scenario: Scenario, thing: int, seconds: float, seed: int) -> dict[
             }
             scene_path, figures_path = folder / 'scene.json', folder / 'figures.json'
             scene_path.write_text(json.dumps(scene))
-            playground = processes.start_module('benchmarks.playground', [str(scene_path), str(figures_path)])
-            wait_for(playground, processes, seconds + BEYOND_S)
+            bench_world = processes.start_module('benchmarks.node.bench_world', [str(scene_path), str(figures_path)])
+            wait_for(bench_world, processes, seconds + BEYOND_S)
             return dict(json.loads(figures_path.read_text()))
 
 
@@ -115,15 +117,15 @@ def start_planner(processes: Processes, namespace: str, tick_frequency: float) -
     return processes.start_module('tb_planner.ros.planner_node', ros_arguments(parameters, remaps=remaps))
 
 
-def wait_for(playground: Process, processes: Processes, limit_s: float) -> None:
+def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None:
     """Until it has ended well; raises RuntimeError if that or a planner has not."""
     deadline = time.monotonic() + limit_s
-    while playground.exit_code is None:
+    while bench_world.exit_code is None:
         dead = [process for process in processes.all if process.exit_code not in (None, 0)]
         if dead or time.monotonic() > deadline:
             break
-        playground.wait(0.5)
-    if playground.exit_code != 0:
+        bench_world.wait(0.5)
+    if bench_world.exit_code != 0:
         said = '\n'.join(
             '\n'.join([f'--- {process.name}, exit code {process.exit_code}', *process.said.splitlines()[-LAST_LINES:]])
             for process in processes.all

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.trials import MapSource
+from benchmarks.experiments.trials import MapSource
 
 FOLDERS = {'BG': 'bg512', 'WC3': 'wc3maps512', 'ROOMS': 'room'}
 """Set -> how the name of its folder begins."""

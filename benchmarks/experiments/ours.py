@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from benchmarks.engine import Experiment, Options
-from benchmarks.map_sets import generated, maps_of, random_for_each_problem
-from benchmarks.paper_2012 import MOST_INTERVALS, by_expansions
-from benchmarks.paper_2014 import OBSTACLES, RATES, SIZE, greedy, static_settings, weighted
-from benchmarks.trials import MapSource, Part, Setting
+from benchmarks.experiments.engine import PaperExperiment, PartOptions
+from benchmarks.experiments.map_sets import generated, maps_of, random_for_each_problem
+from benchmarks.experiments.paper_2012 import MOST_INTERVALS, by_expansions
+from benchmarks.experiments.paper_2014 import OBSTACLES, RATES, SIZE, greedy, static_settings, weighted
+from benchmarks.experiments.trials import MapSource, Part, Setting
 
 PROBLEMS = 20
 MAPS = 10
@@ -26,7 +26,7 @@ SEARCHED = (128, 1130)
 """Expansions an interval for real-time search: few, and as many as the 2012 paper's shortest interval has."""
 
 
-def switches(options: Options) -> tuple[Part, ...]:
+def switches(options: PartOptions) -> tuple[Part, ...]:
     """Our choices on static maps (ten of BG, ten of ROOMS, an open one) and on the 2014 paper's changing ones. What is
     not switched is as in its experiments.
 
@@ -72,7 +72,7 @@ def switches(options: Options) -> tuple[Part, ...]:
     )
 
 
-def lazy_against_eager(options: Options) -> tuple[Part, ...]:
+def lazy_against_eager(options: PartOptions) -> tuple[Part, ...]:
     """Rates below the 2014 paper's, and maps with shorter ways, with an unbounded look-ahead as in its Figure 6.
 
     A change of a certain rate blocks rate / 200 of the free cells: of a way over n cells rate n / 200 on the average.
@@ -94,7 +94,7 @@ def lazy_against_eager(options: Options) -> tuple[Part, ...]:
     )
 
 
-def moves_a_search(options: Options) -> tuple[Part, ...]:
+def moves_a_search(options: PartOptions) -> tuple[Part, ...]:
     """Whether depression avoidance pays goes with how far the agent follows a path before it searches again, and with
     ties; so both are switched. Corners are cut, and the first interval only searches, as in the 2012 paper."""
     maps = maps_of('2012', options.maps, scale=0.2 if options.quick else 1.0)
@@ -123,7 +123,7 @@ def moves_a_search(options: Options) -> tuple[Part, ...]:
     )
 
 
-def shorter_intervals(options: Options) -> Part:
+def shorter_intervals(options: PartOptions) -> Part:
     """Under the freespace assumption unknown terrain is open, and with a floating √2 searches on it expand several
     times as many states as with exact ties; so much less gets done in an interval then."""
     table = next(part for part in by_expansions(options) if part.name == 'Table 2')
@@ -135,7 +135,7 @@ def shorter_intervals(options: Options) -> Part:
     )
 
 
-def replanning(options: Options) -> tuple[Part, ...]:
+def replanning(options: PartOptions) -> tuple[Part, ...]:
     """D* Lite against RTB-WA* and Repeated A* on the 2014 paper's changing maps.
 
     D* Lite and Repeated A* wait until they know the whole way, and their intervals count; RTB-WA* moves in every one.
@@ -156,16 +156,16 @@ def replanning(options: Options) -> tuple[Part, ...]:
     return (Part('D* Lite', *changing_maps(options), settings),)
 
 
-def static_maps(options: Options) -> tuple[MapSource, ...]:
+def static_maps(options: PartOptions) -> tuple[MapSource, ...]:
     most, scale = (2, 0.3) if options.quick else (MAPS, 1.0)
     return tuple(source for name in ('BG', 'ROOMS') for source in maps_of(name, options.maps, most, scale))
 
 
-def changing_maps(options: Options) -> tuple[tuple[MapSource, ...], int]:
+def changing_maps(options: PartOptions) -> tuple[tuple[MapSource, ...], int]:
     """The maps, and how many problems on each."""
     count = options.problems or (5 if options.quick else CHANGING_PROBLEMS)
     return (random_for_each_problem(250 if options.quick else SIZE, OBSTACLES),), count
 
 
-OURS = Experiment('ours', 'ours', 're-opening, exact ties, lazy as printed and corner cutting, switched', switches)
-OURS_REPLANNING = Experiment('ours-replanning', 'ours', 'D* Lite against RTB-WA* on changing maps', replanning)
+OURS = PaperExperiment('ours', 'ours', 're-opening, exact ties, lazy as printed and corner cutting, switched', switches)
+OURS_REPLANNING = PaperExperiment('ours-replanning', 'ours', 'D* Lite against RTB-WA* on changing maps', replanning)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.engine import Experiment, Options
-from benchmarks.map_sets import maps_of
-from benchmarks.trials import Part, Setting
+from benchmarks.experiments.engine import PaperExperiment, PartOptions
+from benchmarks.experiments.map_sets import maps_of
+from benchmarks.experiments.trials import Part, Setting
 
 COST_RANGE = (230.0, 320.0)
 QUICK_COST_RANGE = (90.0, 200.0)
@@ -17,7 +17,7 @@ MOST_ACTIONS = 1_000_000
 LARGER_G = (('ties', 'larger_g'),)
 
 
-def parts(options: Options) -> tuple[Part, ...]:
+def parts(options: PartOptions) -> tuple[Part, ...]:
     """Figure 3, Table 1 and section 4.3: three maps of a real-time strategy game of 512 x 512 cells, 100 problems on
     each with a shortest path of 230 to 320.
 
@@ -59,4 +59,4 @@ def parts(options: Options) -> tuple[Part, ...]:
     )
 
 
-PAPER_2009 = Experiment('2009', '2009', 'real-time search, early and late acting, enhancements', parts)
+PAPER_2009 = PaperExperiment('2009', '2009', 'real-time search, early and late acting, enhancements', parts)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.experiment import Experiment, Plan, Row, table
-from benchmarks.node import BEYOND_S, wait_for
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
+from benchmarks.node.node import BEYOND_S, wait_for
 from tb_planner.recording import read_record
 from tb_planner.ros.processes import Domain, Processes, ros_arguments
 
@@ -26,13 +26,13 @@ A planner node with its default settings leads a robot over a map of {SIZE}² ce
 records the run. Time is that of the thread of its ticks alone; encoding and disk have another."""
 
 
-def plan(options: argparse.Namespace) -> Plan:
+def plan(options: argparse.Namespace) -> RunPlan:
     for needed in ('rclpy', 'map_msgs'):
         if not find_spec(needed):
             raise SystemExit(f'{needed} cannot be imported: source a ROS 2 that has it')
     seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     repeats = options.repeats or 1
-    return Plan(round(seconds * repeats), runs(options, seconds, repeats), 's', lambda row: round(seconds))
+    return RunPlan(round(seconds * repeats), runs(options, seconds, repeats), 's', lambda row: round(seconds))
 
 
 def runs(options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
@@ -48,13 +48,13 @@ def runs(options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[
 
 
 def measured(size: int, thing: int, seconds: float, seed: int) -> Row:
-    """Starts planner and playground as processes."""
+    """Starts planner and bench_world as processes."""
     with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
         folder = Path(name)
         record, figures = folder / 'run.tbrun', folder / 'recording.json'
         with Processes(folder, domain.environment(folder)) as processes:
             parameters = ros_arguments({'autostart_node': True, 'record': str(record)})
-            planner = processes.start_module('benchmarks.recorded_planner', [str(figures), *parameters])
+            planner = processes.start_module('benchmarks.node.recorded_planner', [str(figures), *parameters])
             scene = {
                 'size': size,
                 'patches': True,
@@ -67,7 +67,7 @@ def measured(size: int, thing: int, seconds: float, seed: int) -> Row:
             scene_path = folder / 'scene.json'
             scene_path.write_text(json.dumps(scene))
             arguments = [str(scene_path), str(folder / 'seen.json')]
-            wait_for(processes.start_module('benchmarks.playground', arguments), processes, seconds + BEYOND_S)
+            wait_for(processes.start_module('benchmarks.node.bench_world', arguments), processes, seconds + BEYOND_S)
         return figures_of(json.loads(figures.read_text()), record)
 
 

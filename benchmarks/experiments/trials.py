@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmarks import terrain
 from benchmarks.baselines import BASELINES
-from benchmarks.experiment import Row
-from benchmarks.floating_ties import floating_a_star
-from benchmarks.terrain import Blocked, Cell, Problem
+from benchmarks.experiments import terrain
+from benchmarks.experiments.floating_ties import floating_a_star
+from benchmarks.experiments.terrain import Blocked, Cell, GridProblem
 from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, Status, TimeBoundedPlanner, Unknown, find_path
 from tb_planner.maps.files import read_map
 from tb_planner.search.grid import GridChange
@@ -31,6 +30,8 @@ from tb_planner.search.path import distances_to
 from tb_planner.search.planner import UNBOUNDED
 from tb_planner.simulation.run import Run, move_to_goal
 from tb_planner.simulation.world import World
+
+Row = dict[str, Any]
 
 GENERATORS: dict[str, Callable[..., Blocked]] = {
     'rooms': terrain.rooms,
@@ -161,7 +162,7 @@ class ToldTwice(Grid):
         return self._told[1]
 
 
-class Ground:
+class MapInstance:
     """The map and the problem of a task, and what is the same for all of its trials."""
 
     def __init__(self, task: Task) -> None:
@@ -265,7 +266,7 @@ class Ground:
         blocked.reshape(-1)[self.random.choice(free, round(0.15 * len(free)), replace=False)] = True
         return blocked
 
-    def _draw(self) -> Problem:
+    def _draw(self) -> GridProblem:
         """Uniformly among the cells of the largest component by straight steps, so that it is solvable under every
         corner rule; drawn again until the shortest path's cost is in the range."""
         surprises = self.true is not self.known
@@ -274,7 +275,7 @@ class Ground:
         width = self.true.shape[1]
         for _ in range(DRAWS):
             (y0, y1), (x0, x1) = np.divmod(self.random.choice(cells, 2, replace=False), width)
-            problem = Problem((int(x0), int(y0)), (int(x1), int(y1)))
+            problem = GridProblem((int(x0), int(y0)), (int(x1), int(y1)))
             if (least, most) == (0.0, math.inf):
                 return problem
             if octile(*problem) <= most and least <= find_path(self.grid(False), *problem).cost <= most:
@@ -302,7 +303,7 @@ class Ground:
         return int(np.count_nonzero(ahead[:-1] != distances.step_costs(states) + ahead[1:]))
 
 
-def new_agent(setting: Setting, grid: Grid, problem: Problem, seed: int, k: int | None = None) -> Any:
+def new_agent(setting: Setting, grid: Grid, problem: GridProblem, seed: int, k: int | None = None) -> Any:
     """k: expansions an interval, in place of what the setting says."""
     name, options = setting.algorithm, dict(setting.options)
     number = UNBOUNDED if math.isinf(setting.x) else round(setting.x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,12 +11,143 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import adapters, terrain
-from benchmarks.experiment import Experiment, Plan, Row, geometric_mean, grouped, mean, table, timed_s
-from benchmarks.terrain import Blocked, Cell, Problem, Terrain
+from benchmarks.experiments import terrain
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, geometric_mean, grouped, mean, table, timed_s
+from benchmarks.experiments.terrain import Blocked, Cell, GridProblem, NamedMap
 from tb_planner import Grid, TimeBoundedPlanner, find_path, tba_star
 from tb_planner.search.planner import UNBOUNDED
 
+CellPath = npt.NDArray[Any]
+Query = Callable[[Cell, Cell], Callable[[], Any]]
+
+STRAIGHT, DIAGONAL = 985, 1393  # tcod counts in integers
+
+
+class Peer(NamedTuple):
+    """A planner of another library: what it needs, which corner rules it knows, what it makes minimal."""
+
+    name: str
+    package: str
+    module: str
+    corner_rules: tuple[bool, ...]
+    minimises: str
+    prepare: Callable[[Blocked, bool], Query]
+
+    def missing(self) -> str:
+        """Why it cannot run here; empty if it can."""
+        try:
+            importlib.import_module(self.module)
+        except ImportError as error:
+            return f'{self.name} is skipped: {error} (pip install {self.package})'
+        return ''
+
+
+def pyastar2d(blocked: Blocked, corner_cutting: bool) -> Query:
+    """A* with a maximum norm: a diagonal step costs as much as a straight one, there is no other way to call it."""
+    from pyastar2d import astar_path
+
+    weights = np.where(blocked, np.inf, 1).astype(np.float32)
+
+    def query(start: Cell, goal: Cell) -> Callable[[], CellPath]:
+        return lambda: astar_path(weights, start[::-1], goal[::-1], allow_diagonal=True)[:, ::-1]
+
+    return query
+
+
+def tcod_pathfinder(blocked: Blocked, corner_cutting: bool) -> Query:
+    """libtcod's newer pathfinder; its arrays are cleared before the clock starts."""
+    from tcod.path import Pathfinder
+
+    finder = Pathfinder(_tcod_graph(blocked, corner_cutting))
+
+    def query(start: Cell, goal: Cell) -> Callable[[], CellPath]:
+        finder.clear()
+
+        def plan() -> CellPath:
+            finder.add_root(start[::-1])
+            return finder.path_to(goal[::-1])[:, ::-1]
+
+        return plan
+
+    return query
+
+
+def _tcod_graph(blocked: Blocked, corner_cutting: bool) -> Any:
+    """Corners are not cut if each diagonal has a condition: both straight neighbours are free."""
+    from tcod.path import CustomGraph, SimpleGraph
+
+    cost = (~blocked).astype(np.int8)
+    if corner_cutting:
+        return SimpleGraph(cost=cost, cardinal=STRAIGHT, diagonal=DIAGONAL)
+    graph = CustomGraph(blocked.shape)
+    graph.add_edges(edge_map=[[0, STRAIGHT, 0], [STRAIGHT, 0, STRAIGHT], [0, STRAIGHT, 0]], cost=cost)
+    free = np.pad(cost, 1)
+    height, width = blocked.shape
+    for dy, dx in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+        beside = free[1 + dy : 1 + dy + height, 1:-1] & free[1:-1, 1 + dx : 1 + dx + width]
+        graph.add_edge((dy, dx), DIAGONAL, cost=cost, condition=beside)
+    graph.set_heuristic(cardinal=STRAIGHT, diagonal=DIAGONAL)
+    return graph
+
+
+def tcod_astar(blocked: Blocked, corner_cutting: bool) -> Query:
+    """libtcod's older A*, which is the faster one in rooms and mazes."""
+    from tcod.path import AStar
+
+    finder = AStar((~blocked).astype(np.int8), diagonal=2**0.5)
+
+    def query(start: Cell, goal: Cell) -> Callable[[], list[Cell]]:
+        # it works on (y, x) and leaves the start out
+        return lambda: [start, *((x, y) for y, x in finder.get_path(*start[::-1], *goal[::-1]))]
+
+    return query
+
+
+def w9_pathfinding(algorithm: str) -> Callable[[Blocked, bool], Query]:
+    """w9-pathfinding's AStar or BiAStar."""
+
+    def prepare(blocked: Blocked, corner_cutting: bool) -> Query:
+        from w9_pathfinding import pf
+        from w9_pathfinding.diagonal_movement import DiagonalMovement
+        from w9_pathfinding.envs import Grid
+
+        rule = DiagonalMovement.always if corner_cutting else DiagonalMovement.only_when_no_obstacle
+        weights = np.where(blocked, np.int8(-1), np.int8(1)).tolist()
+        grid = Grid(weights, diagonal_movement=rule, diagonal_movement_cost_multiplier=2**0.5)
+        finder = getattr(pf, algorithm)(grid)
+        return lambda start, goal: lambda: finder.find_path(start, goal)
+
+    return prepare
+
+
+def scikit_image(blocked: Blocked, corner_cutting: bool) -> Query:
+    """Dijkstra that ends at the goal."""
+    from skimage.graph import MCP_Geometric
+
+    paths = MCP_Geometric(np.where(blocked, -1.0, 1.0), fully_connected=True)
+
+    def query(start: Cell, goal: Cell) -> Callable[[], CellPath]:
+        def plan() -> CellPath:
+            paths.find_costs([start[::-1]], [goal[::-1]])
+            return np.array(paths.traceback(goal[::-1]))[:, ::-1]
+
+        return plan
+
+    return query
+
+
+CUTS, EITHER = (True,), (True, False)
+LIBRARIES = (
+    Peer('pyastar2d', 'pyastar2d', 'pyastar2d', CUTS, 'steps', pyastar2d),
+    Peer('tcod', 'tcod', 'tcod.path', EITHER, 'length', tcod_pathfinder),
+    Peer('tcod AStar', 'tcod', 'tcod.path', CUTS, 'length', tcod_astar),
+    Peer('w9-pathfinding', 'w9-pathfinding', 'w9_pathfinding', EITHER, 'length', w9_pathfinding('AStar')),
+    Peer('w9 BiAStar', 'w9-pathfinding', 'w9_pathfinding', EITHER, 'length', w9_pathfinding('BiAStar')),
+    Peer('scikit-image', 'scikit-image', 'skimage.graph', CUTS, 'length', scikit_image),
+)
+
+
+# ---------------------------------------------------------------------- the comparison
 OURS = 'tb_planner'
 FRESH = 'tb_planner, new grid'
 KEPT = 'tb_planner, planner kept'
@@ -23,14 +155,14 @@ VARIANTS = (OURS, FRESH, KEPT)
 PATIENCE_S = 2.0  # what takes longer than this for one problem is not repeated
 
 
-def maps(scale: float) -> tuple[Terrain, ...]:
+def maps(scale: float) -> tuple[NamedMap, ...]:
     """The four maps of the comparison, or smaller ones of their kind."""
     side, large, wide = (max(40, int(size * scale)) for size in (1000, 4000, 2000))
     return (
-        Terrain(f'{side}² with 10 % obstacles', partial(terrain.random_obstacles, side, 0.1)),
-        Terrain(f'{large}² with 10 % obstacles', partial(terrain.random_obstacles, large, 0.1)),
-        Terrain(f'{side}² rooms of 32', partial(terrain.rooms, side, min(32, side // 4))),
-        Terrain(f'{wide}² maze, corridors of 10', partial(terrain.maze, wide, min(10, wide // 8))),
+        NamedMap(f'{side}² with 10 % obstacles', partial(terrain.random_obstacles, side, 0.1)),
+        NamedMap(f'{large}² with 10 % obstacles', partial(terrain.random_obstacles, large, 0.1)),
+        NamedMap(f'{side}² rooms of 32', partial(terrain.rooms, side, min(32, side // 4))),
+        NamedMap(f'{wide}² maze, corridors of 10', partial(terrain.maze, wide, min(10, wide // 8))),
     )
 
 
@@ -46,12 +178,12 @@ def path_length(blocked: Blocked, cells: npt.ArrayLike, corner_cutting: bool) ->
     return float(len(dx) - diagonal.sum() + diagonal.sum() * 2**0.5)
 
 
-def find_path_on(grid: Grid) -> adapters.Query:
+def find_path_on(grid: Grid) -> Query:
     """Ours, as most would call it."""
     return lambda start, goal: lambda: find_path(grid, start, goal, tba_star())
 
 
-def find_path_on_new_grid(blocked: Blocked, corner_cutting: bool) -> adapters.Query:
+def find_path_on_new_grid(blocked: Blocked, corner_cutting: bool) -> Query:
     """Ours on a grid that nobody has searched: the memory of the search is new, too."""
 
     def query(start: Cell, goal: Cell) -> Callable[[], Any]:
@@ -61,7 +193,7 @@ def find_path_on_new_grid(blocked: Blocked, corner_cutting: bool) -> adapters.Qu
     return query
 
 
-def with_planner_kept(grid: Grid, problem: Problem) -> adapters.Query:
+def with_planner_kept(grid: Grid, problem: GridProblem) -> Query:
     """Ours with a planner that was made before and is sent from one problem to the next."""
     planner = TimeBoundedPlanner(grid, problem.start, problem.goal, tba_star(), k=UNBOUNDED)
 
@@ -81,39 +213,39 @@ def with_planner_kept(grid: Grid, problem: Problem) -> adapters.Query:
 
 
 class Found(NamedTuple):
-    """What is asked of a Plan here."""
+    """What is asked of a RunPlan here."""
 
     cells: list[Cell]
     expansions: int
 
 
-def prepared(blocked: Blocked, corner_cutting: bool, problem: Problem, names: list[str]) -> dict[str, adapters.Query]:
+def prepared(blocked: Blocked, corner_cutting: bool, problem: GridProblem, names: list[str]) -> dict[str, Query]:
     """Everyone who plays by this corner rule, with grids and graphs built."""
-    build: dict[str, Callable[[], adapters.Query]] = {
+    build: dict[str, Callable[[], Query]] = {
         OURS: lambda: find_path_on(Grid(blocked, corner_cutting=corner_cutting)),
         FRESH: lambda: find_path_on_new_grid(blocked, corner_cutting),
         KEPT: lambda: with_planner_kept(Grid(blocked, corner_cutting=corner_cutting), problem),
-        **{peer.name: partial(peer.prepare, blocked, corner_cutting) for peer in adapters.PEERS},
+        **{peer.name: partial(peer.prepare, blocked, corner_cutting) for peer in LIBRARIES},
     }
     return {name: build[name]() for name in names}
 
 
 def players(corner_cutting: bool) -> list[str]:
     """Our variants and the peers that are installed and know the corner rule."""
-    peers = [peer for peer in adapters.PEERS if corner_cutting in peer.corner_rules and not peer.missing()]
+    peers = [peer for peer in LIBRARIES if corner_cutting in peer.corner_rules and not peer.missing()]
     return [*VARIANTS, *(peer.name for peer in peers)]
 
 
-def plan(options: argparse.Namespace) -> Plan:
-    for line in filter(None, (peer.missing() for peer in adapters.PEERS)):
+def plan(options: argparse.Namespace) -> RunPlan:
+    for line in filter(None, (peer.missing() for peer in LIBRARIES)):
         print(line)
     scale = options.scale or (0.2 if options.quick else 1.0)
     count = options.problems or (2 if options.quick else 5)
     total = len(maps(scale)) * count * (len(players(True)) + len(players(False)))
-    return Plan(total, runs(maps(scale), count, options.repeats or (2 if options.quick else 5), options.seed))
+    return RunPlan(total, runs(maps(scale), count, options.repeats or (2 if options.quick else 5), options.seed))
 
 
-def runs(kinds: tuple[Terrain, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
+def runs(kinds: tuple[NamedMap, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
     """A row for each problem and player: the least of its times."""
     for kind in kinds:
         blocked = kind.build(seed)
@@ -129,7 +261,7 @@ def runs(kinds: tuple[Terrain, ...], count: int, repeats: int, seed: int) -> Ite
                     yield {**shared, **ends, 'planner': name, **figures(times, result), 'length': length}
 
 
-def interleaved(queries: dict[str, adapters.Query], problem: Problem, repeats: int) -> dict[str, Any]:
+def interleaved(queries: dict[str, Query], problem: GridProblem, repeats: int) -> dict[str, Any]:
     """Each player in turn, again and again, so that a noisy moment hits them all."""
     measured: dict[str, tuple[list[float], Any]] = {}
     for _ in range(repeats):
@@ -190,8 +322,8 @@ def mean_ms(rows: list[Row]) -> float:
 
 def verdict(rows: list[Row]) -> list[str]:
     """Best peer over each of our variants, map by map and in the geometric mean."""
-    everyone = {peer.name for peer in adapters.PEERS}
-    shortest = {peer.name for peer in adapters.PEERS if peer.minimises == 'length'}
+    everyone = {peer.name for peer in LIBRARIES}
+    shortest = {peer.name for peer in LIBRARIES if peer.minimises == 'length'}
     lines = ['best peer / ours (target: more than 1 on every map, 2.5 in the geometric mean)']
     for corner_cutting, group in grouped(rows, lambda row: row['corner_cutting']).items():
         contests = [(variant, everyone, '') for variant in VARIANTS]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.engine import Experiment, Options
-from benchmarks.map_sets import maps_of
-from benchmarks.trials import Part, Setting
+from benchmarks.experiments.engine import PaperExperiment, PartOptions
+from benchmarks.experiments.map_sets import maps_of
+from benchmarks.experiments.trials import Part, Setting
 
 PROBLEMS = 300
 INTERVALS_MS = (0.3, 0.6, 0.9, 1.2, 1.5)
@@ -25,7 +25,7 @@ TABLES = (
 )
 
 
-def by_expansions(options: Options) -> tuple[Part, ...]:
+def by_expansions(options: PartOptions) -> tuple[Part, ...]:
     """Tables 1 to 3 with intervals of k expansions, which do not depend on the machine. k = 1130 was chosen by the
     moves that the paper's A* waits at 0.3 ms on known terrain; the others are multiples of it, as theirs are of 0.3 ms.
 
@@ -41,7 +41,7 @@ def by_expansions(options: Options) -> tuple[Part, ...]:
     return _tables(options, 'k', QUICK_EXPANSIONS if options.quick else EXPANSIONS)
 
 
-def by_time(options: Options) -> tuple[Part, ...]:
+def by_time(options: PartOptions) -> tuple[Part, ...]:
     """Tables 1 to 3 with intervals of time: all as by expansions, but k is what fits into 0.3 to 1.5 ms.
 
     Decided here: each agent walks every problem twice. The first time tells how long one of its expansions takes on
@@ -51,7 +51,7 @@ def by_time(options: Options) -> tuple[Part, ...]:
     return _tables(options, 'ms', QUICK_INTERVALS_MS if options.quick else INTERVALS_MS)
 
 
-def _tables(options: Options, unit: str, lengths: tuple[float, ...]) -> tuple[Part, ...]:
+def _tables(options: PartOptions, unit: str, lengths: tuple[float, ...]) -> tuple[Part, ...]:
     maps = maps_of('2012', options.maps, scale=0.2 if options.quick else 1.0)
     count = options.problems or ((1 if unit == 'ms' else 2) if options.quick else PROBLEMS)
     return tuple(
@@ -71,5 +71,5 @@ def _tables(options: Options, unit: str, lengths: tuple[float, ...]) -> tuple[Pa
     )
 
 
-PAPER_2012 = Experiment('2012', '2012', 'the game time model, intervals of k expansions', by_expansions)
-PAPER_2012_TIME = Experiment('2012-time', '2012', 'the game time model, intervals of time', by_time)
+PAPER_2012 = PaperExperiment('2012', '2012', 'the game time model, intervals of k expansions', by_expansions)
+PAPER_2012_TIME = PaperExperiment('2012-time', '2012', 'the game time model, intervals of time', by_time)

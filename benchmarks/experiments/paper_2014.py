@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from benchmarks.engine import Experiment, Options
-from benchmarks.map_sets import maps_of, random_for_each_problem
-from benchmarks.trials import Part, Setting
+from benchmarks.experiments.engine import PaperExperiment, PartOptions
+from benchmarks.experiments.map_sets import maps_of, random_for_each_problem
+from benchmarks.experiments.trials import Part, Setting
 
 PROBLEMS = 100
 WEIGHTS = (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)
@@ -18,7 +18,7 @@ RATES = (1, 5, 10)
 SIZE, OBSTACLES = 1000, 0.1
 
 
-def static(options: Options) -> tuple[Part, ...]:
+def static(options: PartOptions) -> tuple[Part, ...]:
     """Figures 1 to 4: cost, search time, non-optimal moves and back-moves on maps that stay as they are.
 
     The paper's choices: maps, look-aheads, weights, 100 solvable problems on each map, ties to the larger g.
@@ -47,7 +47,7 @@ def static(options: Options) -> tuple[Part, ...]:
     )
 
 
-def dynamic(options: Options) -> tuple[Part, ...]:
+def dynamic(options: PartOptions) -> tuple[Part, ...]:
     """Figures 5 and 6: 1000 x 1000 cells, a tenth of them obstacles anywhere, which change every ten moves.
 
     The paper's choices: sizes, change rates 1, 5 and 10, weights, 100 cases for each rate; Figure 5 with lazy restarts,
@@ -103,5 +103,5 @@ def greedy(k: float, suffix: str = '', *, ties: str = 'larger_g') -> Setting:
     return Setting(f'TB-GBFS{suffix}', 'tb_gbfs', k, options=(('restart', 'lazy'), ('ties', ties)))
 
 
-PAPER_2014 = Experiment('2014', '2014', 'static maps: cost, time, non-optimal moves, back-moves', static)
-PAPER_2014_DYNAMIC = Experiment('2014-dynamic', '2014', 'changing maps; lazy against eager restarts', dynamic)
+PAPER_2014 = PaperExperiment('2014', '2014', 'static maps: cost, time, non-optimal moves, back-moves', static)
+PAPER_2014_DYNAMIC = PaperExperiment('2014-dynamic', '2014', 'changing maps; lazy against eager restarts', dynamic)

@@ -20,11 +20,11 @@ WAKE_S = 0.1
 """How often it looks whether it is told to end."""
 
 
-class CutShort(RuntimeError):
+class MeasurementAborted(RuntimeError):
     """Something that was waited for has not happened in time, or the process was told to end."""
 
 
-class Watch:
+class NodeWatch:
     """Serves the node while something is waited for."""
 
     def __init__(self, node: Node, shutdown_requested: threading.Event) -> None:
@@ -36,7 +36,7 @@ class Watch:
     def wait_until(self, condition: Callable[[], object], limit_s: float, what: str) -> None:
         """what: is said if it has not come true within the limit."""
         if not self._comes_true(condition, limit_s):
-            raise CutShort(f'{what} within {limit_s:g} s')
+            raise MeasurementAborted(f'{what} within {limit_s:g} s')
 
     def wait(self, time_s: float) -> None:
         self._comes_true(lambda: False, time_s)
@@ -45,7 +45,7 @@ class Watch:
         deadline = time.monotonic() + limit_s
         while not condition():
             if self._told_to_end.is_set():
-                raise CutShort('told to end')
+                raise MeasurementAborted('told to end')
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 return False
@@ -53,14 +53,14 @@ class Watch:
         return True
 
 
-def main(name: str, measure: Callable[[Watch, dict[str, Any]], dict[str, Any]]) -> int:
+def main(name: str, measure: Callable[[NodeWatch, dict[str, Any]], dict[str, Any]]) -> int:
     """Measures, with a node of this name, what the scene says; 0 if the figures are written, 1 if it was cut short."""
     scene_path, figures_path = map(Path, sys.argv[1:3])
     shutdown_requested = signals.init([])
     node = rclpy.create_node(name)
     try:
-        figures = measure(Watch(node, shutdown_requested), json.loads(scene_path.read_text()))
-    except CutShort as reason:
+        figures = measure(NodeWatch(node, shutdown_requested), json.loads(scene_path.read_text()))
+    except MeasurementAborted as reason:
         print(reason, file=sys.stderr)
         return 1
     finally:

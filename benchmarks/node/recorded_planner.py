@@ -19,7 +19,7 @@ from tb_planner.ros.session import Session
 RECORDING = ('searching', 'see', 'end_tick')
 
 
-class StopWatch:
+class RecorderStopWatch:
     """Lists what each tick takes, and what of that goes to the recorder."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class StopWatch:
 
 def main() -> int:
     path, *arguments = sys.argv[1:]
-    watch = StopWatch()
+    watch = RecorderStopWatch()
     watch.watch()
     code = planner_node.main([sys.argv[0], *arguments])
     Path(path).write_text(json.dumps({'ticks_s': watch.ticks_s, 'recording_s': watch.recording_s}))

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.nav2_client SCENE.json FIGURES.json`: asks for paths, with a stop-watch.
+"""`python -m benchmarks.node.nav2_client SCENE.json FIGURES.json`: asks for paths, with a stop-watch.
 
 It has a process of its own, so that what it measures is the planner and not the maps that somebody publishes.
 """
@@ -16,10 +16,10 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Time
 from rclpy.action import ActionClient
 
-from benchmarks import measuring
-from benchmarks.changing_rooms import corners
-from benchmarks.nav2 import CANCELED, ONE_PATH
-from benchmarks.playground import RESOLUTION_M
+from benchmarks.node import measuring
+from benchmarks.node.bench_world import RESOLUTION_M
+from benchmarks.node.changing_rooms import corners
+from benchmarks.node.nav2 import CANCELED, ONE_PATH
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.ros.conversions import pose_message
 
@@ -43,7 +43,7 @@ class Asking:
 
 
 class Client:
-    def __init__(self, watch: measuring.Watch, asking: Asking) -> None:
+    def __init__(self, watch: measuring.NodeWatch, asking: Asking) -> None:
         from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 
         self._asking = asking
@@ -108,7 +108,7 @@ def _outcome(answer: Any) -> str:
     return 'canceled' if answer.status == GoalStatus.STATUS_CANCELED else f'error {answer.result.error_code}'
 
 
-def ask(watch: measuring.Watch, asking: Asking) -> dict[str, Any]:
+def ask(watch: measuring.NodeWatch, asking: Asking) -> dict[str, Any]:
     """Asks for paths, and tells how long answers took."""
     client = Client(watch, asking)
     client.ask_for_long()

@@ -16,14 +16,14 @@ Indices = npt.NDArray[np.int64]
 Cell = tuple[int, int]
 
 
-class Problem(NamedTuple):
+class GridProblem(NamedTuple):
     """From where to where."""
 
     start: Cell
     goal: Cell
 
 
-class Terrain(NamedTuple):
+class NamedMap(NamedTuple):
     """A kind of map: its name in tables, and the array for a seed."""
 
     name: str
@@ -69,20 +69,20 @@ def caves(size: int, fraction: float = 0.45, seed: int = 0, rounds: int = 5) -> 
     return blocked
 
 
-def problems(blocked: Blocked, count: int, seed: int = 0, apart: float = 0.5) -> list[Problem]:
+def problems(blocked: Blocked, count: int, seed: int = 0, apart: float = 0.5) -> list[GridProblem]:
     """Solvable problems, start and goal at least apart times the longer side away from each other.
 
     Both lie in the largest component by straight steps alone, so they are solvable under every corner rule."""
     height, width = blocked.shape
     cells = np.flatnonzero(largest_component(blocked))
     rng = np.random.default_rng(seed)
-    found: list[Problem] = []
+    found: list[GridProblem] = []
     for _ in range(10_000 * max(count, 1)):
         if len(found) == count:
             return found
         (y0, y1), (x0, x1) = np.divmod(rng.choice(cells, 2), width)
         if max(abs(x1 - x0), abs(y1 - y0)) >= apart * max(width, height):
-            found.append(Problem((int(x0), int(y0)), (int(x1), int(y1))))
+            found.append(GridProblem((int(x0), int(y0)), (int(x1), int(y1))))
     raise ValueError(f'no {count} problems with ends {apart} of {max(width, height)} cells apart on this map')
 
 

@@ -1,0 +1,131 @@
+"""python -m benchmarks code_counts: modules, lines, class names, words and call depth of the code base.
+
+python -m benchmarks code_counts                 # this clone
+python -m benchmarks code_counts --ref 283e685   # a commit, without what has to be run
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import collections
+import functools
+import json
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PACKAGE, CODE = ('tb_planner/',), ('tb_planner/', 'benchmarks/')
+WORDED = ('tb_planner/', 'benchmarks/', 'examples/', 'docs/', 'README.md', 'CONTRIBUTING.md', 'config/', 'launch/')
+"""Where words of the "not" column are counted. docs/report*/ quotes the papers' claims and is left out."""
+TEXT = ('.py', '.pxd', '.md', '.yaml', '.js', '.html', '.toml')
+NOT_WORDS = {
+    'way': r'ways?(_out)?',
+    'stands, fault': r'stands?|faults?',
+    'dearer, costly, kept clear': r'dear(er|est)|costl(y|ier)|kept clear',
+    'shorter (a reason), clean_search, unlearned': r'clean_search|unlearned|Reason\.SHORTER',
+    'tell, say, speak, hear': r'tells?|told|says?|said|speaks?|hears?|heard',
+    'question, answer, refusal, enquiry, desk': r'questions?|answer(s|ed)?|refusals?|enquir(y|ies)|desks?',
+    'errand, leg': r'errands?|legs?',
+    'of it back': r'of it back',
+    'it is 1 to 100': r'it is -?[\d.]+ to',
+    'so many, as many as': r'so (many|much)|as many as',
+    'onlooker, outputs, problems (a log)': r'onlookers?|outputs|Problems\b(?=\()',
+    'what a tick may take': r'a tick may take',
+}
+INNOCENT = (
+    r'either way|both ways|by the way|half ?way|in a way|one way|all the way',
+    r'ways? (to|of|in which) |the way (it|a|the|its) ',
+    r'waypoints?|gateway|right of way',
+    r'the papers? (says?|said|tells?)|stands? for|as many as 1000',
+)
+"""Innocent uses, and the papers' own terms; they are cut out before words are counted."""
+
+
+class Tree:
+    """The files of the working copy, or of a commit."""
+
+    def __init__(self, ref: str | None) -> None:
+        self.ref = ref
+        command = ['ls-tree', '-r', '--name-only', ref] if ref else ['ls-files']
+        self.paths = [path for path in _git(*command).splitlines() if ref or (ROOT / path).exists()]
+
+    def below(self, folders: tuple[str, ...], endings: tuple[str, ...]) -> list[str]:
+        return [path for path in self.paths if path.startswith(folders) and path.endswith(endings)]
+
+    @functools.cache  # noqa: B019 (lives as long as the command)
+    def text(self, path: str) -> str:
+        return _git('show', f'{self.ref}:{path}') if self.ref else (ROOT / path).read_text()
+
+    def lines(self, paths: Iterable[str]) -> int:
+        return sum(self.text(path).count('\n') for path in paths)
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(['git', '-C', str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout
+
+
+# ---------------------------------------------------------------------- what is counted in files
+def classes_defined_twice(tree: Tree) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = collections.defaultdict(list)
+    for path in tree.below(CODE, ('.py',)):
+        for node in ast.parse(tree.text(path)).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(path)
+    return {name: paths for name, paths in sorted(found.items()) if len(paths) > 1}
+
+
+def words_left(tree: Tree) -> dict[str, dict[str, int]]:
+    """Word of the "not" column -> file -> how often it is there."""
+    innocent = re.compile('|'.join(INNOCENT), re.IGNORECASE)
+    found: dict[str, dict[str, int]] = {name: {} for name in NOT_WORDS}
+    for path in tree.below(WORDED, TEXT):
+        if path.startswith('docs/report') or path == 'benchmarks/code_counts.py':
+            continue
+        text = innocent.sub('', tree.text(path).replace('_', ' '))
+        for name, pattern in NOT_WORDS.items():
+            if count := len(re.findall(rf'\b(?:{pattern})\b', text, re.IGNORECASE)):
+                found[name][path] = count
+    return found
+
+
+def counts_of(tree: Tree) -> dict[str, Any]:
+    modules = tree.below(PACKAGE, ('.py',))
+    words = words_left(tree)
+    return {
+        'modules in the installed package': len(modules),
+        'lines in the installed package': tree.lines(tree.below(PACKAGE, ('.py', '.pxd'))),
+        'lines of tb_planner + benchmarks': tree.lines(tree.below(CODE, ('.py', '.pxd'))),
+        'modules of tb_planner + benchmarks': len(tree.below(CODE, ('.py',))),
+        'class names defined twice': len(classes_defined_twice(tree)),
+        'words of the "not" column': sum(sum(files.values()) for files in words.values()),
+        'lines of README.md': tree.lines(['README.md']),
+        'lines of CONTRIBUTING.md': tree.lines(['CONTRIBUTING.md']),
+    }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--ref', metavar='COMMIT', help='count a commit, without what has to be run')
+    parser.add_argument('--words', action='store_true', help='list the files with words of the "not" column')
+    parser.add_argument('--json', action='store_true', help='print JSON')
+
+
+def main(options: argparse.Namespace) -> int:
+    tree = Tree(options.ref)
+    counts = counts_of(tree)
+    if options.json:
+        print(json.dumps(counts, indent=1))
+        return 0
+    for name, value in counts.items():
+        print(f'{name:<60} {value}')
+    for name, paths in classes_defined_twice(tree).items():
+        print(f'  class {name}: {", ".join(paths)}')
+    for word, files in words_left(tree).items():
+        if files:
+            print(f'  "{word}": {sum(files.values())} in {len(files)} files')
+            for path, count in files.items() if options.words else ():
+                print(f'    {path}: {count}')
+    return 0
