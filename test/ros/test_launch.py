@@ -30,6 +30,7 @@ from tb_planner.ros.simulator_parameters import SimulatorParameters
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / 'README.md').read_text()
+REFERENCE = (ROOT / 'docs' / 'reference.md').read_text()
 NAV2_PAGE = (ROOT / 'docs' / 'nav2.md').read_text()
 ALL_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 FOR_NAV2 = [file for file in ALL_FILES if file.name.startswith('nav2_')]
@@ -154,8 +155,8 @@ def functions_called(tree):
     return [item for item in calls if isinstance(item, ast.Attribute | ast.Name)]
 
 
-def test_every_argument_that_the_readme_gives_to_a_launch_file_is_one():
-    commands = re.findall(r'^ros2 launch tb_planner (\w+\.launch\.py)(.*)', README, re.MULTILINE)
+def test_every_argument_that_a_page_gives_to_a_launch_file_is_one():
+    commands = re.findall(r'^ros2 launch tb_planner (\w+\.launch\.py)(.*)', README + REFERENCE, re.MULTILINE)
     commands = [command for command in commands if not command[0].startswith('nav2_')]
     assert {name for name, _ in commands} == {file.name for file in FILES}
     for name, rest in commands:
@@ -163,9 +164,9 @@ def test_every_argument_that_the_readme_gives_to_a_launch_file_is_one():
         assert given <= declared(ROOT / 'launch' / name).union(PARAMETERS), name
 
 
-def test_the_readme_has_every_argument_that_is_no_parameter_and_says_which_files_take_it():
+def test_the_reference_has_every_argument_that_is_no_parameter_and_says_which_files_take_it():
     said = {file.name: set() for file in FILES}
-    section = README.partition('## Launch files')[2].partition('\n## ')[0]
+    section = REFERENCE.partition('## Launch files')[2].partition('\n## ')[0]
     for names, files in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \| ([a-z, ]+) \|', section, re.MULTILINE):
         for file in said if files == 'all' else [f'{name}.launch.py' for name in files.split(', ')]:
             said[file].update(re.findall(r'\w+', names))

@@ -94,11 +94,11 @@ def told_keys(page):
     return {name for row in table.splitlines() for name in re.findall(r'`(\w+|\w+_<\w+>)`', row.split('|')[1])}
 
 
-def test_the_page_tells_every_value_of_the_diagnostics_that_the_readme_does_not(start, peer):
+def test_the_page_tells_every_value_of_the_diagnostics_that_the_reference_does_not(start, peer):
     start('sidecar.yaml', output='follow_path')
     diagnostics = peer.hear('/diagnostics', DiagnosticArray)
     peer.wait_until(lambda: diagnostics, 'diagnostics')
     keys = {value.key for value in diagnostics.last.status[0].values}
-    told, more = told_keys('README.md'), told_keys('docs/nav2.md')
+    told, more = told_keys('docs/reference.md'), told_keys('docs/nav2.md')
     assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == told | more
     assert more

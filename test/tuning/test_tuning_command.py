@@ -1,7 +1,6 @@
 """python -m tb_planner tune: what it writes, and what it refuses."""
 
 import dataclasses
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,16 +79,6 @@ class TestCommand:
         assert main([*tune(tmp_path), *options]) == 2
         complaint = capsys.readouterr().err.splitlines()[-1]
         assert told in complaint
-
-    def test_has_the_options_that_the_readme_tells(self, capsys):
-        readme = (Path(__file__).parents[2] / 'README.md').read_text()
-        for title, command in (('Tune it on your map', 'tune'), ('Replay a bag', 'replay')):
-            section = readme.partition(f'## {title}\n')[2].partition('\n## ')[0]
-            told = set(re.findall(r'`?(--[a-z-]+)', section))
-            assert len(told) >= 4
-            with pytest.raises(SystemExit):
-                main([command, '--help'])
-            assert told <= set(re.findall(r'--[a-z-]+', capsys.readouterr().out))
 
     def test_needs_no_ros(self, tmp_path):
         """Where its modules cannot be imported."""

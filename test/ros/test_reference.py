@@ -1,8 +1,9 @@
-"""The tables of README.md and docs/simulator.md against the nodes, and the waypoint follower that README shows."""
+"""The tables of docs/reference.md and docs/simulator.md against the nodes, and the example that drives a robot."""
 
 import contextlib
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from geometry_msgs.msg import PoseStamped
@@ -23,7 +24,7 @@ from tb_planner.ros.simulator_parameters import SimulatorParameters
 from tb_planner.search.restart import RestartReason
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / 'README.md').read_text()
+REFERENCE = (ROOT / 'docs' / 'reference.md').read_text()
 SIMULATOR = (ROOT / 'docs' / 'simulator.md').read_text()
 
 RELIABILITIES = {ReliabilityPolicy.RELIABLE: 'reliable', ReliabilityPolicy.BEST_EFFORT: 'best effort'}
@@ -42,21 +43,21 @@ def names(text):
     return re.findall(r'`([^`]+)`', text)
 
 
-def told_topics(page):
+def listed_topics(page):
     lines = rows(page, '| | topic | type | QoS | |')
-    return {(way, names(topic)[0], type_, qos) for way, topic, type_, qos, _ in lines}
+    return {(direction, names(topic)[0], type_, qos) for direction, topic, type_, qos, _ in lines}
 
 
 def topics(node):
     """As the tables have them: direction, name, type and QoS."""
-    for way, ends in (('in', node.subscriptions), ('out', node.publishers)):
+    for direction, ends in (('in', node.subscriptions), ('out', node.publishers)):
         for end in ends:
             if end.topic_name.endswith(OF_EVERY_NODE):
                 continue
             kind, qos = end.msg_type, end.qos_profile
             type_ = f'{kind.__module__.partition(".")[0]}/{kind.__name__}'
-            told = RELIABILITIES[qos.reliability], DURABILITIES[qos.durability], str(qos.depth)
-            yield way, short(node, end.topic_name), type_, ', '.join(told)
+            listed = RELIABILITIES[qos.reliability], DURABILITIES[qos.durability], str(qos.depth)
+            yield direction, short(node, end.topic_name), type_, ', '.join(listed)
 
 
 def short(node, name):
@@ -68,7 +69,7 @@ def without(lines, left_out):
     return {line for line in lines if line[1] not in left_out}
 
 
-def test_the_planners_topics_and_services_are_those_of_the_readme(context):
+def test_the_planners_topics_and_services_are_those_of_the_reference(context):
     node = PlannerNode(context=context, namespace='here')
     try:
         assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
@@ -79,11 +80,11 @@ def test_the_planners_topics_and_services_are_those_of_the_readme(context):
     finally:
         node.release()
         node.destroy_node()
-    told = told_topics(README)
-    assert without(found, INSTALLED_OR_NOT) == without(told, INSTALLED_OR_NOT)
-    assert found <= told
-    told_services = rows(README, '| service | type | |')
-    assert services == {(names(name)[0], type_.removeprefix('std_srvs/')) for name, type_, _ in told_services}
+    listed = listed_topics(REFERENCE)
+    assert without(found, INSTALLED_OR_NOT) == without(listed, INSTALLED_OR_NOT)
+    assert found <= listed
+    listed_services = rows(REFERENCE, '| service | type | |')
+    assert services == {(names(name)[0], type_.removeprefix('std_srvs/')) for name, type_, _ in listed_services}
 
 
 def test_the_simulators_topics_are_those_of_its_page(context):
@@ -94,44 +95,41 @@ def test_the_simulators_topics_are_those_of_its_page(context):
         node = SimulatorNode(context=context, namespace='here', parameter_overrides=overrides)
         found.update(topics(node))
         node.destroy_node()
-    told = told_topics(SIMULATOR)
-    assert without(found, INSTALLED_OR_NOT) == without(told, INSTALLED_OR_NOT)
-    assert found <= told
+    listed = listed_topics(SIMULATOR)
+    assert without(found, INSTALLED_OR_NOT) == without(listed, INSTALLED_OR_NOT)
+    assert found <= listed
 
 
 def test_parameters_are_those_of_the_nodes():
-    assert as_table(PlannerParameters) in README
+    assert as_table(PlannerParameters) in REFERENCE
     assert as_table(SimulatorParameters) in SIMULATOR
 
 
-def test_every_status_is_told():
-    table = rows(README, '| status | when | `waypoint` | `plan` |')
+def test_every_status_is_in_the_reference():
+    table = rows(REFERENCE, '| status | when | `waypoint` | `plan` |')
     assert [names(row[0])[0] for row in table] == [status.value for status in NavigationStatus]
 
 
-def test_every_reason_of_a_restart_is_told():
-    table = rows(README, '| reason of a restart | |')
+def test_every_reason_of_a_restart_is_in_the_reference():
+    table = rows(REFERENCE, '| reason of a restart | |')
     assert sorted(name for row in table for name in names(row[0])) == sorted(reason.value for reason in RestartReason)
 
 
-def test_every_value_of_the_diagnostics_is_told(nodes, peer):
+def test_every_value_of_the_diagnostics_is_in_the_reference(nodes, peer):
     nodes.planner()
     around = TickContext(peer)
     peer.wait_until(lambda: around.diagnostics, 'diagnostics')
     keys = {value.key for value in around.diagnostics.last.status[0].values}
-    table = rows(README, '| key | |')
-    told = {name for row in table for name in names(row[0])}
-    assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == told
+    table = rows(REFERENCE, '| key | |')
+    listed = {name for row in table for name in names(row[0])}
+    assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == listed
 
 
-def test_the_waypoint_follower_drives_a_robot_to_its_goal(nodes, peer, tmp_path):
-    (follower,) = (block for block in re.findall(r'```python\n(.*?)```', README, re.DOTALL) if 'cmd_vel' in block)
-    script = tmp_path / 'waypoint_follower.py'
-    script.write_text(follower)
+def test_the_waypoint_follower_drives_a_robot_to_its_goal(nodes, peer):
     simulator = nodes.simulator(follow_waypoint=False, real_time_factor=2.0)
     nodes.planner()
     wait_until_said(simulator, 'robot at')
-    nodes.start([sys.executable, str(script)], 'waypoint_follower')
+    nodes.start([sys.executable, str(ROOT / 'examples' / 'waypoint_follower.py')], 'waypoint_follower')
     statuses = peer.hear_status()
     collisions = peer.hear('simulator/collisions', UInt32, LATCHED)
     peer.speaker('goal_pose', PoseStamped, to=2).publish(pose_stamped(4.0, -3.0))
@@ -140,8 +138,8 @@ def test_the_waypoint_follower_drives_a_robot_to_its_goal(nodes, peer, tmp_path)
 
 
 def test_the_launch_file_includes_the_planner_with_arguments_it_has():
-    (block,) = (block for block in re.findall(r'```python\n(.*?)```', README, re.DOTALL) if 'launch_ros' in block)
-    compile(block, 'README.md', 'exec')
+    (block,) = (textwrap.dedent(block) for block in re.findall(r' *```python\n(.*?)```', REFERENCE, re.DOTALL))
+    compile(block, 'reference.md', 'exec')
     arguments = set(re.findall(r"'(\w+)': '", block))
     assert arguments
     assert arguments <= set(re.findall(r'^\| `(\w+)` \|', as_table(PlannerParameters), re.MULTILINE))
