@@ -15,7 +15,7 @@ build: $(VENV)/installed  ## a virtual environment with tb_planner and its compi
 
 demo: $(VENV)/runnable  ## a robot drives through a changing office, simulator and planner on ROS 2; VIEW=1 shows it in a browser
 	@$(BIN)/python setup.py -q build_ext --inplace
-	@$(BIN)/python -m tb_planner.ros.demo $(if $(VIEW),--view) $(DEMO)
+	@$(BIN)/python -m tb_planner demo $(if $(VIEW),--view) $(DEMO)
 
 test: lint $(VENV)/interfaces  ## everything CI runs: lint, types, tests
 	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 0

@@ -4,6 +4,7 @@ colcon evaluates this file and parses what it prints: importing it must neither 
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 NAME = 'tb_planner'
+HERE = Path(__file__).resolve().parent  # colcon --symlink-install runs a link to this file elsewhere
+HOME = 'https://github.com/tb-planner/tb_planner'
 COMPILED = [f'{NAME}.search.{module}' for module in ('distance', 'kernel', 'sight')]  # what Cython compiles
 COMPILED_BASELINES = [f'benchmarks.baselines.{module}' for module in ('d_star_lite', 'local_search')]  # in a clone only
 OLDEST_CYTHON = (3, 0, 8)
@@ -77,7 +80,7 @@ class BuildKernel(build_ext):
 
     def run(self):
         self.into_source = self.inplace or getattr(self, 'editable_mode', False)
-        if not self.into_source:  # nothing of the benchmarks is installed
+        if not self.into_source or not Path('benchmarks').exists():  # the benchmarks are for clones, not installed
             self.extensions = [extension for extension in self.extensions if extension.name not in COMPILED_BASELINES]
         if self.into_source and not self.force:
             self.extensions = [extension for extension in self.extensions if self.is_outdated(extension)]
@@ -113,6 +116,7 @@ class BuildKernel(build_ext):
             self.extensions,
             build_dir=self.build_temp,
             force=self.force,
+            cache=os.environ.get('CYTHON_CACHE_DIR', False),
             quiet=True,
             compiler_directives={'language_level': 3, 'show_performance_hints': False},
         )
@@ -150,21 +154,48 @@ def wheels(names):
     return [f'ros-jazzy-{name}; {HAS_WHEELS}' for name in names]
 
 
+def version():
+    return re.search(r"^__version__ = '(.+)'$", (HERE / NAME / '__init__.py').read_text(), re.MULTILINE)[1]
+
+
 def shared(*patterns):
-    """Files that go to share/tb_planner, each into the folder that it has here."""
+    """Files for share/tb_planner, each in the same folder as here."""
     return [(f'share/{NAME}/{Path(pattern).parent}', sorted(map(str, Path().glob(pattern)))) for pattern in patterns]
 
 
 setup(
     name=NAME,
-    version='0.1.0',
+    version=version(),
     description='Time-bounded best-first search on occupancy grids, for robots that must not wait for their planner',
+    long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    url=HOME,
+    project_urls={'Source': HOME, 'Issues': f'{HOME}/issues', 'Changelog': f'{HOME}/blob/main/CHANGELOG.rst'},
     license='Apache-2.0',
+    classifiers=[
+        'Development Status :: 4 - Beta',
+        'Environment :: Console',
+        'Intended Audience :: Developers',
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Cython',
+        'Programming Language :: Python :: 3',
+        'Programming Language :: Python :: 3.10',
+        'Programming Language :: Python :: 3.11',
+        'Programming Language :: Python :: 3.12',
+        'Programming Language :: Python :: 3.13',
+        'Topic :: Scientific/Engineering :: Artificial Intelligence',
+        'Typing :: Typed',
+    ],
+    keywords=['path planning', 'real-time search', 'TBA*', 'occupancy grid', 'ROS 2', 'Nav2', 'robotics'],
+    author='tb_planner contributors',
+    author_email='maintainers@tb-planner.dev',
     maintainer='tb_planner maintainers',
     maintainer_email='maintainers@tb-planner.dev',
     python_requires='>=3.10',
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={
+        NAME: ['py.typed'],
         f'{NAME}.search': ['*.pxd'],
         f'{NAME}.ros': ['*.xml'],
         f'{NAME}.view': ['*.css', '*.html', '*.js'],
@@ -172,19 +203,17 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
         (f'share/{NAME}', ['package.xml']),
+        # `ros2 run` and launch files look for the nodes here; as console scripts they would be on every user's PATH
+        (f'lib/{NAME}', sorted(map(str, Path().glob('scripts/*')))),
         *shared('config/*.*', 'config/nav2/*.*', 'launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
     ],
     entry_points={
-        'console_scripts': [
-            f'planner_node = {NAME}.ros.planner_node:main',
-            f'simulator_node = {NAME}.ros.simulator_node:main',
-            f'view_node = {NAME}.ros.view_node:main',
-        ],
+        'console_scripts': [f'{NAME} = {NAME}.__main__:main'],
     },
     zip_safe=False,
     ext_modules=[Extension(name, [f'{name.replace(".", "/")}.py']) for name in [*COMPILED, *COMPILED_BASELINES]],
     cmdclass={'build_ext': BuildKernel},
-    install_requires=['numpy', 'pyyaml', 'pillow', 'websockets>=11'],
+    install_requires=['numpy', 'pillow', 'pyyaml', 'tqdm', 'websockets>=11'],
     extras_require={
         'build': BUILD,
         'ros': wheels(ROS),
@@ -203,10 +232,9 @@ setup(
             'rosbags>=0.11',
             'ruff~=0.17.4',
             'scipy',
-            'tqdm',
             'types-PyYAML',
         ],
-        'benchmark': ['pyastar2d', 'scikit-image', 'scipy', 'tcod', 'tqdm', 'w9-pathfinding'],
+        'benchmark': ['pyastar2d', 'scikit-image', 'scipy', 'tcod', 'w9-pathfinding'],
         'bags': ['rosbags>=0.11'],
         'cluster': ['distributed'],
         'plot': ['matplotlib'],

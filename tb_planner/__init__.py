@@ -9,6 +9,8 @@ from tb_planner.search.restart import RestartReason
 from tb_planner.simulation.run import Run, move_to_goal
 from tb_planner.simulation.world import Changing, IllegalMove, Static, Unknown
 
+__version__ = '0.1.0'
+
 __all__ = [
     'ALGORITHMS',
     'Algorithm',
@@ -28,6 +30,7 @@ __all__ = [
     'Status',
     'TimeBoundedPlanner',
     'Unknown',
+    '__version__',
     'find_path',
     'move_to_goal',
     'rtba_star',

@@ -1,26 +1,29 @@
-"""The command line as a process of its own, and the pictures it draws."""
+"""The command line as a process of its own, and the pictures that it draws."""
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
 import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from PIL import Image, ImageColor
 
+import tb_planner
 from tb_planner import Static, TimeBoundedPlanner, move_to_goal, tb_wa_star
+from tb_planner.__main__ import main
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.files import Map, read_map
 from tb_planner.recording.format import MAGIC
 from tb_planner.search.grid import Grid
 from tb_planner.tools import plotting as picture
-from tb_planner.tools.cli import main
 
 ROOM = """type octile
 height 7
@@ -39,9 +42,20 @@ CUP_SIDE = 15
 needs_matplotlib = pytest.mark.skipif(find_spec('matplotlib') is None, reason='matplotlib is not installed')
 
 
-def run_command(*arguments, cwd=None, **keywords):
+def run_process(*arguments, cwd=None):
     command = [sys.executable, '-m', 'tb_planner', *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False, **keywords)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+
+def run_command(*arguments):
+    """Like run_process, but in this process, which saves its start."""
+    command = [str(argument) for argument in arguments]
+    with redirect_stdout(io.StringIO()) as output, redirect_stderr(io.StringIO()) as errors:
+        try:
+            code = main(command)
+        except SystemExit as end:
+            code = end.code
+    return subprocess.CompletedProcess(command, code, output.getvalue(), errors.getvalue())
 
 
 def row_of(report, name):
@@ -99,8 +113,8 @@ class TestSolve:
         assert 'open: 6 x 3 cells' in result.stdout
         assert '\n  arrived\n' in result.stdout
         assert figure_of(result.stdout, 'cost') == pytest.approx(3 + 2 * math.sqrt(2), abs=6e-4)
-        assert row_of(result.stdout, 'cost')[1] == '1.0000 times the optimal 5.828'
-        assert row_of(result.stdout, 'moves') == ('5', '0 of them back')
+        assert row_of(result.stdout, 'cost')[1] == '1.0000 times the optimal cost, 5.828'
+        assert row_of(result.stdout, 'moves') == ('5', '0 backtracking')
         assert row_of(result.stdout, 'searches')[0] == '1'
 
     def test_a_short_sighted_search_pays_more_than_the_optimum(self, cup):
@@ -110,7 +124,7 @@ class TestSolve:
         assert figure_of(blind, 'cost') > figure_of(sighted, 'cost')
         assert figure_of(blind, 'intervals') > figure_of(sighted, 'intervals')
         assert row_of(sighted, 'cost')[1].startswith('1.0000 times')
-        ratio, optimal = re.fullmatch(r'(\S+) times the optimal (\S+)', row_of(blind, 'cost')[1]).groups()
+        ratio, optimal = re.fullmatch(r'(\S+) times the optimal cost, (\S+)', row_of(blind, 'cost')[1]).groups()
         assert float(optimal) == figure_of(sighted, 'cost')
         assert float(ratio) == pytest.approx(figure_of(blind, 'cost') / figure_of(sighted, 'cost'), abs=1e-3)
 
@@ -119,13 +133,13 @@ class TestSolve:
         result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--algorithm', algorithm, '-k', 3)
         assert (result.returncode, result.stderr) == (0, '')
 
-    def test_options_of_the_search_are_said_and_kept(self, room):
+    def test_the_report_names_the_options_of_the_search(self, room):
         kind = ('--algorithm', 'tb_wa_star', '-w', 1.5, '--restart', 'eager', '--ties', 'larger_g')
         result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, *kind, '-k', 7, '--trace-steps', 2)
         assert result.returncode == 0
         assert 'TB-WA* (w = 1.5): k = 7, restart eager, ties larger_g' in result.stdout
 
-    def test_neighbours_and_corners_change_the_way(self, room):
+    def test_neighbours_and_corner_cutting_change_the_path(self, room):
         arguments = ('solve', room, '--start', 0, 0, '--goal', 8, 3, '-k', 1000)
         for options, cost in (
             ((), 9 + math.sqrt(2)),
@@ -151,8 +165,8 @@ class TestSolve:
         result = run_command('solve', hall, '--metres', '--start', -2.95, -1.95, '--goal', 2.95, 1.95)
         assert (result.returncode, result.stderr) == (0, '')
         assert 'from (20, 10) to (79, 49)' in result.stdout
-        assert row_of(result.stdout, 'way')[0].endswith(' m')
-        assert figure_of(result.stdout, 'way') == pytest.approx(figure_of(result.stdout, 'cost') / 10, abs=0.01)
+        assert row_of(result.stdout, 'length')[0].endswith(' m')
+        assert figure_of(result.stdout, 'length') == pytest.approx(figure_of(result.stdout, 'cost') / 10, abs=0.01)
 
     def test_the_robots_radius_closes_a_narrow_door(self, hall):
         arguments = ('solve', hall, '--metres', '--start', -2, 0, '--goal', 2, 0, '--unknown', 'blocked')
@@ -160,11 +174,11 @@ class TestSolve:
         assert run_command(*arguments, '--robot-radius', 0.5).returncode == 1
         assert run_command(*arguments[:-2], '--robot-radius', 0.5).returncode == 0
 
-    def test_inflation_makes_the_way_wider(self, hall):
+    def test_inflation_makes_the_path_longer(self, hall):
         arguments = ('solve', hall, '--metres', '--start', -2, 0, '--goal', 2, 0, '-k', 100_000)
         near, far = run_command(*arguments).stdout, run_command(*arguments, '--inflation-radius', 1).stdout
         assert figure_of(near, 'cost') < figure_of(far, 'cost')
-        assert figure_of(near, 'way') < figure_of(far, 'way')
+        assert figure_of(near, 'length') < figure_of(far, 'length')
 
     def test_help_shows_an_example_of_every_kind_of_map(self):
         result = run_command('solve', '--help')
@@ -172,8 +186,22 @@ class TestSolve:
         assert 'examples:' in result.stdout
         assert 'solve arena.map --start' in result.stdout
         assert 'solve depot.yaml --metres --start' in result.stdout
-        assert 'solve' in run_command('--help').stdout
-        assert result.stdout.startswith('usage: python -m tb_planner solve')
+        assert result.stdout.startswith('usage: tb_planner solve')
+
+    def test_the_help_text_lists_every_command(self):
+        result = run_command('--help')
+        assert result.returncode == 0
+        assert re.findall(r'^    (\w+)  ', result.stdout, re.MULTILINE) == ['solve', 'demo', 'view', 'replay', 'tune']
+
+    def test_the_version_is_the_packages(self):
+        result = run_process('--version')
+        assert (result.returncode, result.stdout) == (0, f'tb_planner {tb_planner.__version__}\n')
+
+    def test_demo_has_its_own_options(self):
+        result = run_process('demo', '--help')
+        assert result.returncode == 0
+        assert result.stdout.startswith('usage: tb_planner demo')
+        assert '--real-time-factor' in result.stdout
 
     def test_interrupt_ends_with_130_and_without_a_traceback(self, tmp_path):
         slow = tmp_path / 'slow.map'
@@ -194,7 +222,7 @@ BAD_INPUT = {
     'solve room.map --start 0 0 --goal 8 six': "argument --goal: invalid float value: 'six'",
     'solve none.map --start 0 0 --goal 8 6': 'none.map: cannot be read: No such file or directory',
     'solve room.txt --start 0 0 --goal 8 6': "room.txt: a map ends in .map or .yaml, not in '.txt'",
-    'solve room.map --start 0.5 0 --goal 8 6': 'start (0.5, 0) is not a cell; cells are counted in whole numbers',
+    'solve room.map --start 0.5 0 --goal 8 6': 'start (0.5, 0) is not a cell; give whole numbers',
     'solve room.map --start 0 nan --goal 8 6': 'start (0, nan) is not finite',
     'solve room.map --start 0 0 --goal 9 6': 'goal (9, 6) is outside the 9 x 7 grid',
     'solve room.map --start -1 0 --goal 8 6': 'start (-1, 0) is outside the 9 x 7 grid',
@@ -210,10 +238,10 @@ BAD_INPUT = {
     'solve room.map --start 0 0 --goal 8 6 --neighbours 6': 'argument --neighbours: invalid choice: 6',
     'solve room.map --start 0 0 --goal 8 6 --max-intervals 0': '0',
     'solve room.map --start 0 0 --goal 8 6 --trace-steps 0': '0',
-    'solve room.map --start 0 0 --goal 8 6 --metres': '--metres is for .yaml maps, and room.map is none',
-    'solve room.map --start 0 0 --goal 8 6 --robot-radius 0': '--robot-radius is for .yaml maps, and room.map is none',
-    'solve room.map --start 0 0 --goal 8 6 --png no/way.png': '--png no/way.png: there is no folder no',
-    'solve room.map --start 0 0 --goal 8 6 --png way.jpg': '--png way.jpg does not end in .png',
+    'solve room.map --start 0 0 --goal 8 6 --metres': '--metres is for .yaml maps only; room.map is a .map file',
+    'solve room.map --start 0 0 --goal 8 6 --robot-radius 0': '--robot-radius is for .yaml maps only; room.map is a',
+    'solve room.map --start 0 0 --goal 8 6 --png no/run.png': '--png no/run.png: the folder no does not exist',
+    'solve room.map --start 0 0 --goal 8 6 --png run.jpg': '--png run.jpg: pictures must be .png files',
     'solve hall.yaml --metres --start 1 0 --goal 9 6': (
         'goal (9 m, 6 m) is in cell (140, 90), outside the 100 x 60 grid'
     ),
@@ -225,39 +253,35 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize(('line', 'message'), BAD_INPUT.items())
-def test_bad_input_ends_with_2_and_one_line_that_says_why(room, hall, monkeypatch, capsys, line, message):
+def test_bad_input_ends_with_2_and_one_line_with_the_reason(room, hall, monkeypatch, line, message):
     monkeypatch.chdir(room.parent)
-    try:
-        code = main(line.split())
-    except SystemExit as end:
-        code = end.code
-    output, errors = capsys.readouterr()
-    assert (code, output) == (2, '')
-    assert message in errors
-    assert errors.startswith('tb_planner')
-    assert errors.count('\n') == 1
+    result = run_command(*line.split())
+    assert (result.returncode, result.stdout) == (2, '')
+    assert message in result.stderr
+    assert result.stderr.startswith('tb_planner')
+    assert result.stderr.count('\n') == 1
 
 
 @pytest.mark.parametrize('line', ['solve room.map --start 0 0 --goal 9 6', 'solve room.map --start 0 0 --goal 8'])
 def test_a_process_with_bad_input_ends_as_quietly(room, line):
-    result = run_command(*line.split(), cwd=room.parent)
+    result = run_process(*line.split(), cwd=room.parent)
     assert (result.returncode, result.stdout) == (2, '')
     assert BAD_INPUT[line] in result.stderr
     assert result.stderr.count('\n') == 1
 
 
 @pytest.mark.parametrize('command', ['tune', 'replay'])
-def test_the_record_of_a_run_is_told_from_bags_and_maps(command, tmp_path):
+def test_the_record_of_a_run_is_not_taken_for_a_bag_or_a_map(command, tmp_path):
     path = tmp_path / 'run.tbrun'
     path.write_bytes(MAGIC + b'and so on')
     done = run_command(command, path)
     assert done.returncode == 2
     complaint = done.stderr.splitlines()[-1]
     assert f'{path} is the record of a run' in complaint
-    assert f'python -m tb_planner view {path}' in complaint
+    assert f'tb_planner view {path}' in complaint
 
 
-def test_the_tuner_says_what_maps_and_bags_are(tmp_path):
+def test_the_tuner_explains_which_files_are_maps_and_bags(tmp_path):
     (tmp_path / 'depot.md').write_text('# Depot')
     complaint = run_command('tune', tmp_path / 'depot.md').stderr.splitlines()[-1]
     for kind in ('.map', '.yaml', '.mcap', '.db3', 'folder'):
@@ -266,7 +290,7 @@ def test_the_tuner_says_what_maps_and_bags_are(tmp_path):
 
 
 @pytest.mark.parametrize('command', ['solve --start 0 0 --goal 1 1', 'view', 'view --live', 'tune', 'replay'])
-def test_a_file_that_the_system_refuses_is_told_in_one_line(capsys, command):
+def test_a_file_that_cannot_be_opened_is_reported_in_one_line(capsys, command):
     name, *options = command.split()
     assert main([name, 'x' * 300, *options]) == 2
     *_, line = capsys.readouterr().err.splitlines()
@@ -284,10 +308,10 @@ def test_a_picture_without_matplotlib_is_refused_before_the_run(room, monkeypatc
 @needs_matplotlib
 class TestPicture:
     def test_is_drawn_on_request(self, room):
-        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', 'way.png', cwd=room.parent)
+        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', room.parent / 'run.png')
         assert (result.returncode, result.stderr) == (0, '')
-        assert '  picture     way.png\n' in result.stdout
-        with Image.open(room.parent / 'way.png') as image:
+        assert f'  picture     {room.parent}/run.png\n' in result.stdout
+        with Image.open(room.parent / 'run.png') as image:
             colours = {colour[:3] for _, colour in image.convert('RGB').getcolors(1 << 24)}
         shown = (picture.BLOCKED_COLOUR, picture.EXPANDED_COLOUR, picture.AHEAD_COLOUR, picture.GOAL_COLOUR)
         assert {ImageColor.getrgb(colour) for colour in shown} <= colours
@@ -306,15 +330,15 @@ class TestPicture:
         assert odd.with_suffix('.png').stat().st_size > 0
 
     def test_that_cannot_be_written_is_refused_with_the_reason(self, room):
-        (room.parent / 'way.png').mkdir()
-        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', 'way.png', cwd=room.parent)
+        (room.parent / 'run.png').mkdir()
+        result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', room.parent / 'run.png')
         assert result.returncode == 2
-        assert result.stderr == 'tb_planner: --png way.png cannot be written: Is a directory\n'
+        assert result.stderr == f'tb_planner: --png {room.parent}/run.png cannot be written: Is a directory\n'
 
     def test_leaves_pyplot_and_its_global_state_alone(self):
         script = (
             'import sys, io, numpy as np\n'
-            'from tb_planner import picture\nfrom tb_planner.maps.files import Map\n'
+            'from tb_planner.tools import plotting as picture\nfrom tb_planner.maps.files import Map\n'
             'grid = np.zeros((4, 5), np.int8)\n'
             'figure = picture.draw(Map("a", grid), grid + np.float32(1), start=(0, 0), goal=(3, 3))\n'
             'picture.save(figure, io.BytesIO())\n'

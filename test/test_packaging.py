@@ -1,7 +1,8 @@
-"""The package as its users get it: from pip and from colcon, with a compiler and without one."""
+"""The package as users get it: from an sdist, from pip and from colcon, with a compiler and without one."""
 
 import ast
 import importlib
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -9,32 +10,87 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import venv
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from pathlib import Path
 
 import pytest
+
+import tb_planner
 
 ROOT = Path(__file__).parents[1]
 MADE_HERE = shutil.ignore_patterns(
     '.*', 'build', 'install', 'log', 'results', '*.egg-info', '__pycache__', '*.so', '*.c'
 )
 COLCON = Path(sysconfig.get_path('scripts'), 'colcon')
+NODES = ('planner_node', 'simulator_node', 'view_node')
 
 MODULES = sorted('.'.join(path.relative_to(ROOT).with_suffix('').parts) for path in ROOT.glob('tb_planner/**/*.pxd'))
-WHICH_KERNEL = (  # one answer for all compiled modules, if they agree
-    'from importlib import import_module; from tb_planner import kernel; '
-    f'print(*{{import_module(name).COMPILED for name in {MODULES}}}, kernel.__file__)'
+WHICH_KERNEL = (  # prints one truth value for all compiled modules, if they agree
+    'from importlib import import_module; '
+    f'modules = [import_module(name) for name in {MODULES}]; '
+    'print(*{module.COMPILED for module in modules if hasattr(module, "COMPILED")}, modules[0].__file__)'
 )
 SOLVE = """
 import numpy as np
 from tb_planner import Grid, find_path
 print(find_path(Grid(np.zeros((9, 9), bool)), (0, 0), (8, 0)).cost)
 """
+ROOM = 'type octile\nheight 2\nwidth 3\nmap\n...\n...\n'
+COMPILER = """#!/bin/sh
+# compiles without optimisation, and each C file only once: where the libraries are installed depends on neither
+for part; do case $before in -c) source=$part;; -o) object=$part;; esac; before=$part; done
+[ "$source" ] && [ "$object" ] || exec {cc} "$@" -O0
+kept={folder}/$(sha256sum < "$source" | cut -c 1-64)
+[ -e "$kept" ] || {{ {cc} "$@" -O0 && cp "$object" "$kept" || exit 1; }}
+cp "$kept" "$object"
+"""
+
+
+@pytest.fixture(scope='session', autouse=True)
+def cython_cache(tmp_path_factory):
+    """All builds share what Cython has translated to C."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('CYTHON_CACHE_DIR', str(tmp_path_factory.mktemp('cython')))
+        yield
+
+
+@pytest.fixture(scope='session')
+def compiler(tmp_path_factory):
+    """A C compiler that keeps its object files for the other builds."""
+    folder = tmp_path_factory.mktemp('compiler')
+    script = folder / 'cc'
+    script.write_text(COMPILER.format(cc=os.environ.get('CC', 'cc'), folder=folder))
+    script.chmod(0o755)
+    return script
+
+
+@pytest.fixture(scope='session')
+def sdist(tmp_path_factory):
+    """The source distribution, unpacked."""
+    source = shutil.copytree(ROOT, tmp_path_factory.mktemp('clone') / 'clone', ignore=MADE_HERE)
+    run([sys.executable, '-c', 'from setuptools import build_meta; build_meta.build_sdist("dist")'], source)
+    (archive,) = (source / 'dist').iterdir()
+    with tarfile.open(archive) as file:
+        file.extractall(source / 'dist', filter='data')
+    return source / 'dist' / archive.name.removesuffix('.tar.gz')
+
+
+@pytest.fixture(scope='session')
+def wheel(sdist, compiler, tmp_path_factory):
+    """A wheel with a compiled kernel, and the output of its build."""
+    source = shutil.copytree(sdist, tmp_path_factory.mktemp('wheel') / 'source')
+    options = ['--verbose', '--no-build-isolation', '--no-deps', '--no-index', '--wheel-dir', source / 'wheels']
+    output = run([sys.executable, '-m', 'pip', 'wheel', *options, source], source, CC=compiler)
+    return next((source / 'wheels').glob('*.whl')), output
 
 
 @pytest.fixture
-def source(tmp_path):
-    return shutil.copytree(ROOT, tmp_path / 'source', ignore=MADE_HERE)
+def source(sdist, tmp_path):
+    """The unpacked source distribution, for a build in place."""
+    return shutil.copytree(sdist, tmp_path / 'source')
 
 
 @pytest.fixture
@@ -54,17 +110,46 @@ def no_cython(tmp_path):
     return folder
 
 
-@pytest.fixture
-def hasty_compiler(tmp_path):
-    """The C compiler, but it does not optimise: what is installed where does not depend on that."""
-    script = tmp_path / 'cc'
-    script.write_text(f'#!/bin/sh\nexec {os.environ.get("CC", "cc")} "$@" -O0\n')
-    script.chmod(0o755)
-    return script
+class Environment:
+    """A virtual environment of its own, without ROS and without pip; it links packages that are installed here."""
+
+    def __init__(self, folder, *packages):
+        self.folder = folder
+        venv.create(folder)
+        self.python = folder / 'bin/python'
+        (self.site,) = folder.glob('lib/python*/site-packages')
+        self.linked = set()
+        for package in packages:
+            self.link(package)
+
+    def link(self, package):
+        distribution = importlib.metadata.distribution(package)
+        for name in {file.parts[0] for file in distribution.files} - {'..', '__pycache__', *self.linked}:
+            (self.site / name).symlink_to(distribution.locate_file(name))
+            self.linked.add(name)
+
+    def pip_install(self, *arguments, **environment):
+        options = ['--no-build-isolation', '--no-deps', '--no-index']
+        command = [sys.executable, '-m', 'pip', '--python', self.python, 'install', *options, *arguments]
+        return run(command, self.folder, **environment)
+
+    def run(self, *command):
+        """Output and exit code of a command on this environment's PATH alone."""
+        path = f'{self.folder / "bin"}:/usr/bin:/bin'
+        environment = {'PATH': path, 'HOME': str(self.folder)}
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        return done.returncode, done.stdout + done.stderr
 
 
 def run(command, cwd, **environment):
-    """What the command says; away from the terminal, since setup.py's warning would be shown there, too."""
+    """The output of a command; it runs away from the terminal, where setup.py would also print its warning."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
@@ -84,8 +169,16 @@ def pip_install(source, target, **environment):
     return run([sys.executable, '-m', 'pip', 'install', *options, source], source, **environment)
 
 
+def requirements_of(wheel):
+    """Names of the packages that pip installs with a wheel, without extras."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith('.dist-info/METADATA'))
+        metadata = importlib.metadata.PathDistribution(zipfile.Path(archive, name.rpartition('/')[0] + '/'))
+        return [re.match(r'[\w.-]+', text)[0] for text in metadata.requires if 'extra ==' not in text]
+
+
 def assert_all_files_are_in(share, source):
-    """Launch files, configuration and maps, each in the folder that it has in the sources."""
+    """Launch files, configuration and maps are each in the same folder as in the sources."""
     patterns = ('config/*.yaml', 'config/*.rviz', 'config/nav2/*.*', 'launch/*.launch.py', 'maps/*.yaml', 'maps/*.pgm')
     for pattern in patterns:
         files = {path.relative_to(source) for path in source.glob(pattern)}
@@ -93,8 +186,14 @@ def assert_all_files_are_in(share, source):
         assert {file for file in files if not (share / file).exists()} == set()
 
 
+def assert_nodes_are_in(prefix):
+    """`ros2 run` and launch files look for executables in lib/tb_planner."""
+    for node in NODES:
+        assert os.access(prefix / 'lib/tb_planner' / node, os.X_OK)
+
+
 def imported_packages(folder):
-    """The packages that the Python files of a folder import, here or there."""
+    """Yields the packages that the Python files of a folder import."""
     for path in folder.rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
@@ -112,43 +211,102 @@ def test_module_is_compiled(name):
 @pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec('colcon_ros'), reason='colcon-ros is not installed')
 @pytest.mark.parametrize('options', [[], ['--symlink-install']], ids=['copied', 'symlinked'])
-def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace, options, hasty_compiler):
-    run([COLCON, 'build', '--paths', source, *options], workspace, CC=hasty_compiler)
+def test_colcon_installs_a_ros_package_with_a_compiled_kernel(source, workspace, options, compiler):
+    run([COLCON, 'build', '--paths', source, *options], workspace, CC=compiler)
 
-    share = workspace / 'install/tb_planner/share'
-    assert (share / 'tb_planner/package.xml').exists()
-    assert (share / 'ament_index/resource_index/packages/tb_planner').exists()
-    # only the build type ament_python makes this; a fault in package.xml turns the package into a plain Python one
-    assert (share / 'tb_planner/hook/ament_prefix_path.sh').exists()
+    prefix = workspace / 'install/tb_planner'
+    assert (prefix / 'share/tb_planner/package.xml').exists()
+    assert (prefix / 'share/ament_index/resource_index/packages/tb_planner').exists()
+    # only the build type ament_python makes this; an error in package.xml turns the package into a plain Python one
+    assert (prefix / 'share/tb_planner/hook/ament_prefix_path.sh').exists()
+    assert_nodes_are_in(prefix)
+    assert_all_files_are_in(prefix / 'share/tb_planner', source)
 
-    for executable in ('planner_node', 'simulator_node'):  # where `ros2 run` and `ros2 launch` look for them
-        assert os.access(workspace / 'install/tb_planner/lib/tb_planner' / executable, os.X_OK)
-    assert_all_files_are_in(share / 'tb_planner', source)
+    sourced = ['sh', '-c', '. install/setup.sh && "$@"', 'sh']
+    assert run([*sourced, sys.executable, '-c', WHICH_KERNEL], workspace).startswith(f'True {workspace}')
+    assert run([*sourced, 'which', 'tb_planner'], workspace) == f'{prefix / "bin/tb_planner"}\n'
+    assert run([*sourced, 'tb_planner', '--version'], workspace) == f'tb_planner {tb_planner.__version__}\n'
 
-    imported = run(['sh', '-c', f'. install/setup.sh && {sys.executable} -c "{WHICH_KERNEL}"'], workspace)
-    assert imported.startswith(f'True {workspace}')
+
+@pytest.fixture(scope='session')
+def environment(wheel, tmp_path_factory):
+    """A new environment with the wheel, and with nothing but the packages that the wheel requires."""
+    path, _ = wheel
+    environment = Environment(tmp_path_factory.mktemp('without_ros') / 'venv', *requirements_of(path))
+    environment.pip_install(path)
+    return environment
 
 
 @pytest.mark.slow
-def test_pip_installs_a_compiled_kernel(source, workspace, hasty_compiler):
-    said = pip_install(source, workspace, CC=hasty_compiler)
-    assert 'NOT COMPILED' not in said
-    assert_all_files_are_in(workspace / 'share/tb_planner', source)
-    assert (workspace / 'tb_planner/ros/loopback.xml').exists()
-    assert (workspace / 'bin/planner_node').exists()
-    assert run([sys.executable, '-c', WHICH_KERNEL], workspace).startswith(f'True {workspace}')
+class TestPipWithoutRos:
+    def test_the_kernel_is_compiled(self, environment, wheel):
+        assert 'NOT COMPILED' not in wheel[1]
+        assert environment.run('python', '-c', WHICH_KERNEL)[1].startswith(f'True {environment.folder}')
+
+    def test_the_command_is_on_the_path_and_the_nodes_are_not(self, environment):
+        assert os.access(environment.folder / 'bin/tb_planner', os.X_OK)
+        assert {path.name for path in (environment.folder / 'bin').iterdir()} & set(NODES) == set()
+        assert_nodes_are_in(environment.folder)
+
+    def test_neither_benchmarks_nor_tests_are_installed(self, environment):
+        installed = {path.name for path in environment.site.iterdir()} - environment.linked
+        assert {name for name in installed if not name.endswith('.dist-info')} == {'tb_planner'}
+
+    def test_all_files_are_installed(self, environment, sdist):
+        assert_all_files_are_in(environment.folder / 'share/tb_planner', sdist)
+        data = {path.relative_to(sdist) for path in sdist.glob('tb_planner/**/*.*') if path.suffix != '.py'}
+        assert {'.css', '.html', '.js', '.pxd', '.typed', '.xml'} <= {path.suffix for path in data}
+        assert {path for path in data if not (environment.site / path).exists()} == set()
+
+    @pytest.mark.parametrize('command', [('tb_planner',), ('python', '-m', 'tb_planner')], ids=['command', 'module'])
+    def test_the_command_line_works(self, environment, command):
+        assert environment.run(*command, '--version') == (0, f'tb_planner {tb_planner.__version__}\n')
+        for name in ('view', 'replay', 'tune'):
+            assert environment.run(*command, name, '--help')[0] == 0
+        room = environment.folder / 'room.map'
+        room.write_text(ROOM)
+        code, output = environment.run(*command, 'solve', room, '--start', 0, 0, '--goal', 2, 0)
+        assert (code, '\n  arrived\n' in output) == (0, True), output
+
+    @pytest.mark.parametrize('command', ['bin/tb_planner demo', *(f'lib/tb_planner/{node}' for node in NODES)])
+    def test_what_needs_ros_reports_in_one_line_what_to_install(self, environment, command):
+        code, output = environment.run(*command.split())
+        assert code != 0
+        assert 'ROS 2' in output
+        assert output.count('\n') == 1
 
 
-def test_without_a_compiler_the_package_stays_plain_and_says_so(source, workspace):
-    said = pip_install(source, workspace, CC=shutil.which('false'))
-    assert 'THE KERNEL IS NOT COMPILED' in said
+@pytest.mark.slow
+def test_an_editable_install_compiles_the_kernel_in_place(source, tmp_path, compiler):
+    environment = Environment(tmp_path / 'venv', 'numpy', 'pillow', 'pyyaml', 'tqdm', 'websockets')
+    for package in ('setuptools', 'Cython'):
+        environment.link(package)
+    environment.pip_install('--editable', source, CC=compiler)
+    assert environment.run('python', '-c', WHICH_KERNEL)[1].startswith(f'True {source}')
+    assert environment.run('tb_planner', '--version') == (0, f'tb_planner {tb_planner.__version__}\n')
+    assert {path.name for path in (environment.folder / 'bin').iterdir()} & set(NODES) == set()
+
+
+@pytest.mark.slow
+def test_the_source_distribution_carries_what_its_tests_need(sdist):
+    for folder in ('benchmarks', 'examples', 'test'):
+        here, there = ({path.relative_to(root) for path in root.glob(f'{folder}/**/*.py')} for root in (ROOT, sdist))
+        assert here - there == set()
+    assert ' tests collected' in run([sys.executable, '-m', 'pytest', '-q', '--collect-only'], sdist)
+    tests = ('test/test_worked_example.py', 'test/test_geometry.py', 'test/test_maps.py')
+    assert ' passed' in run([sys.executable, '-m', 'pytest', '-q', *tests], sdist)
+
+
+def test_without_a_compiler_the_package_stays_plain_and_reports_it(source, workspace):
+    output = pip_install(source, workspace, CC=shutil.which('false'))
+    assert 'THE KERNEL IS NOT COMPILED' in output
     assert run([sys.executable, '-c', WHICH_KERNEL], workspace).startswith(f'False {workspace}')
 
 
-def test_without_cython_the_package_stays_plain_says_so_and_plans(source, workspace, no_cython):
-    said = pip_install(source, workspace, PYTHONPATH=no_cython)
-    assert 'THE KERNEL IS NOT COMPILED' in said
-    assert 'hidden for this test' in said
+def test_without_cython_the_package_stays_plain_reports_it_and_plans(source, workspace, no_cython):
+    output = pip_install(source, workspace, PYTHONPATH=no_cython)
+    assert 'THE KERNEL IS NOT COMPILED' in output
+    assert 'hidden for this test' in output
     assert run([sys.executable, '-c', WHICH_KERNEL], workspace, PYTHONPATH=no_cython).startswith(f'False {workspace}')
     assert run([sys.executable, '-c', SOLVE], workspace, PYTHONPATH=no_cython) == '8.0\n'
 
@@ -159,8 +317,8 @@ def test_a_kernel_that_does_not_compile_leaves_no_old_library_in_its_place(sourc
     for library in libraries:
         library.touch()
         os.utime(library, (0, 0))
-    said = run([sys.executable, 'setup.py', 'build_ext', '--inplace'], source, CC=shutil.which('false'))
-    assert 'THE KERNEL IS NOT COMPILED' in said
+    output = run([sys.executable, 'setup.py', 'build_ext', '--inplace'], source, CC=shutil.which('false'))
+    assert 'THE KERNEL IS NOT COMPILED' in output
     assert [library for library in libraries if library.exists()] == []
 
 
@@ -180,4 +338,5 @@ def test_version_is_the_same_everywhere():
     version = ElementTree.parse(ROOT / 'package.xml').findtext('version')
     # colcon parses what setup.py prints: nothing but what it was asked for
     assert run([sys.executable, 'setup.py', '--version'], ROOT) == f'{version}\n'
+    assert tb_planner.__version__ == version
     assert re.search(r'\d+\.\d+\.\d+', (ROOT / 'CHANGELOG.rst').read_text())[0] == version

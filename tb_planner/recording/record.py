@@ -86,7 +86,7 @@ def check_is_no_record(path: Path) -> None:
         return
     with path.open('rb') as file:
         if file.read(len(MAGIC)) == MAGIC:
-            raise ValueError(f'{path} is the record of a run: python -m tb_planner view {path} shows it')
+            raise ValueError(f'{path} is the record of a run: tb_planner view {path} shows it')
 
 
 class Replay:

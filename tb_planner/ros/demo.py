@@ -1,4 +1,4 @@
-"""`python -m tb_planner.ros.demo`: simulator and planner as two processes on ROS 2, and a goal for the robot.
+"""`tb_planner demo` starts a simulator and a planner on ROS 2 and gives the robot a goal.
 
 It ends with 0 if the robot has arrived with no collision, 1 if not, 2 if what was asked for cannot be done, and 130 on
 Ctrl-C. Whatever happens, the processes that it started are gone then.
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog='python -m tb_planner.ros.demo', description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog='tb_planner demo', description=__doc__.splitlines()[0])
     parser.add_argument('--map', default='office', help="office, warehouse, or the path of a map_server's .yaml")
     parser.add_argument('--world', choices=WORLDS, default='changing', help='default: changing')
     parser.add_argument('--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
@@ -130,6 +130,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def check_environment(options: argparse.Namespace) -> None:
+    if not find_spec('rclpy'):
+        raise CannotRun("the demo needs ROS 2: source its setup.bash, or pip install '.[ros,plot]' in a clone")
     picture.check_matplotlib()
     if not options.png.resolve().parent.is_dir():
         raise CannotRun(f'there is no folder for the picture {options.png}')
@@ -138,8 +140,6 @@ def check_environment(options: argparse.Namespace) -> None:
     if options.png.suffix in (RECORD, REPLAY):
         raise CannotRun(f'{options.png} is no name for a picture: {RECORD} is the record, {REPLAY} the replay')
     check_names_beside(options.png)
-    if not find_spec('rclpy'):
-        raise CannotRun("there is no ROS 2 here: source one, or pip install '.[ros,plot]' as make demo does")
 
 
 def check_names_beside(png: Path) -> None:

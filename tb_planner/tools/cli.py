@@ -1,6 +1,6 @@
-"""The command line: `python -m tb_planner solve MAP --start X Y --goal X Y`.
+"""The command `tb_planner`: its commands, and `tb_planner solve MAP --start X Y --goal X Y`.
 
-It ends with 0 if the agent arrived, 1 if it did not, 2 if what was asked for cannot be done, and 130 on Ctrl-C.
+The exit code is 0 if the agent arrived, 1 if it did not, 2 for bad input and 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+import tb_planner
 from tb_planner.geometry import Cell
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.files import Map, read_map
@@ -42,9 +43,9 @@ AS_WRITTEN = {
 }
 
 EXAMPLES = """examples:
-  python -m tb_planner solve arena.map --start 3 4 --goal 40 52
-  python -m tb_planner solve arena.map --start 3 4 --goal 40 52 --algorithm tb_wa_star -w 3 -k 64 --png arena.png
-  python -m tb_planner solve depot.yaml --metres --start 2 2 --goal 28 12 --robot-radius 0.2 --inflation-radius 0.7
+  tb_planner solve arena.map --start 3 4 --goal 40 52
+  tb_planner solve arena.map --start 3 4 --goal 40 52 --algorithm tb_wa_star -w 3 -k 64 --png arena.png
+  tb_planner solve depot.yaml --metres --start 2 2 --goal 28 12 --robot-radius 0.2 --inflation-radius 0.7
 """
 
 
@@ -53,13 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = make_parser().parse_args(arguments)
         if not kernel.COMPILED:
-            print('tb_planner: the kernel is not compiled: this is plain Python, many times slower', file=sys.stderr)
+            print('tb_planner: the kernel is not compiled; it runs as plain Python, many times slower', file=sys.stderr)
         command: Callable[[argparse.Namespace], int] = options.command
         return command(options)
     except (ValueError, picture.PictureError) as error:
         print(f'tb_planner: {error}', file=sys.stderr)
         return BAD_INPUT
-    except OSError as error:  # of a file that was given
+    except OSError as error:  # a file that cannot be read or written
         where = '' if error.filename is None else f'{error.filename}: '
         print(f'tb_planner: {where}{error.strerror or error}', file=sys.stderr)
         return BAD_INPUT
@@ -68,66 +69,83 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-class Parser(argparse.ArgumentParser):
-    """One that complains in a single line."""
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f'{self.prog.removeprefix("python -m ")}: {message} (--help tells more)\n')
+        self.exit(BAD_INPUT, f'{self.prog}: {message} (see --help)\n')
 
 
-def make_parser() -> Parser:
-    parser = Parser(prog='python -m tb_planner', description='Time-bounded best-first search on grids.')
+def make_parser() -> OneLineParser:
+    parser = OneLineParser(prog='tb_planner', description='Time-bounded best-first search on occupancy grids.')
+    parser.add_argument('--version', action='version', version=f'tb_planner {tb_planner.__version__}')
     commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
     solve_parser = commands.add_parser(
         'solve',
-        help='walk from start to goal on a map that does not change',
-        description='Walks from start to goal on a map that does not change, a move an interval, and says how it went.',
+        help='move an agent from start to goal on a static map, and report the run',
+        description='Moves an agent from start to goal on a static map, at most one move per interval, and reports '
+        'cost, moves, expansions and search time.',
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     solve_parser.set_defaults(command=solve)
     add_solve_options(solve_parser)
+    # __main__ runs the demo, which needs ROS 2; here it only has its line in the help text
+    commands.add_parser('demo', help='let a simulated robot drive through a changing building (needs ROS 2)')
+    view.add_parser(commands)
     replay_command.add_parser(commands)
     tuning.add_parser(commands)
-    view.add_parser(commands)
     return parser
 
 
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('map', metavar='MAP', type=Path, help="MovingAI's .map, or map_server's .yaml with its image")
+    parser.add_argument('map', metavar='MAP', type=Path, help='a MovingAI .map file, or a map_server .yaml file')
     for name in ('start', 'goal'):
-        parser.add_argument(f'--{name}', metavar=('X', 'Y'), nargs=2, type=float, required=True, help='a cell')
+        parser.add_argument(
+            f'--{name}', metavar=('X', 'Y'), nargs=2, type=float, required=True, help='a cell, or metres'
+        )
     add_search_options(parser.add_argument_group('search'))
     add_grid_options(parser.add_argument_group('grid'))
     add_yaml_options(parser.add_argument_group('.yaml maps only'))
-    parser.add_argument('--png', metavar='FILE', type=Path, help='draw the map, expanded cells and the way walked')
+    parser.add_argument('--png', metavar='FILE', type=Path, help='draw the map, the expanded cells and the moves')
 
 
 def add_search_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--algorithm', choices=tuple(ALGORITHMS), default='tba_star', help='default: tba_star')
-    group.add_argument('-w', '--weight', metavar='W', type=float, help=f'of tb_wa_star, default: {WEIGHT:g}')
-    group.add_argument('-k', metavar='N', type=int, default=256, help='expansions an interval, default: 256')
-    group.add_argument('--trace-steps', metavar='N', type=int, help='steps of trace back an interval, default: all')
-    group.add_argument('--restart', choices=RESTARTS, help="when to search anew, default: the algorithm's own")
-    group.add_argument('--ties', choices=TIES, default='lifo', help='what goes first of equal f, default: lifo')
-    group.add_argument('--max-intervals', metavar='N', type=int, help='give up after so many intervals')
+    group.add_argument(
+        '--algorithm', choices=tuple(ALGORITHMS), default='tba_star', help='search algorithm (default: tba_star)'
+    )
+    group.add_argument('-w', '--weight', metavar='W', type=float, help=f'weight of tb_wa_star (default: {WEIGHT:g})')
+    group.add_argument('-k', metavar='N', type=int, default=256, help='expansions per interval (default: 256)')
+    group.add_argument('--trace-steps', metavar='N', type=int, help='trace-back steps per interval (default: no limit)')
+    group.add_argument('--restart', choices=RESTARTS, help="restart rule (default: the algorithm's own)")
+    group.add_argument('--ties', choices=TIES, default='lifo', help='order of states with equal f (default: lifo)')
+    group.add_argument('--max-intervals', metavar='N', type=int, help='give up after N intervals')
 
 
 def add_grid_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--neighbours', type=int, choices=(4, 8), default=8, help='of a cell, default: 8')
-    group.add_argument('--corner-cutting', action='store_true', help='let diagonal moves brush past blocked cells')
+    group.add_argument('--neighbours', type=int, choices=(4, 8), default=8, help='neighbours per cell (default: 8)')
+    group.add_argument(
+        '--corner-cutting', action='store_true', help='allow diagonal moves past the corner of a blocked cell'
+    )
 
 
 def add_yaml_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--metres', action='store_true', help="start and goal are in metres in the map's frame")
-    group.add_argument('--robot-radius', metavar='M', type=float, help='how far to keep from obstacles, default: 0')
-    group.add_argument('--inflation-radius', metavar='M', type=float, help='how far it costs more to be near them')
-    group.add_argument('--unknown', choices=('free', 'blocked'), help='what unknown cells are, default: free')
+    group.add_argument('--metres', action='store_true', help="start and goal are in metres, in the map's frame")
+    group.add_argument(
+        '--robot-radius',
+        metavar='M',
+        type=float,
+        help='cells within this distance of obstacles are blocked (default: 0)',
+    )
+    group.add_argument(
+        '--inflation-radius', metavar='M', type=float, help='cells within this distance have a higher cost'
+    )
+    group.add_argument('--unknown', choices=('free', 'blocked'), help='how to treat unknown cells (default: free)')
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """What the command line asks for."""
+class SolveProblem:
+    """The map, the endpoints and the search that the command line names."""
 
     map_: Map
     costs: NDArray[np.float32]
@@ -139,7 +157,7 @@ class Problem:
     corner_cutting: bool
 
     def grid(self) -> Grid:
-        """A grid of its own for everybody who needs one: of costs if there are any, else of blocked cells."""
+        """Returns a new grid: with costs if any cell has a cost other than 1, else only blocked and free."""
         blocked = np.isinf(self.costs)
         weighted = bool(((self.costs != 1) & ~blocked).any())
         values = self.costs if weighted else blocked
@@ -147,7 +165,7 @@ class Problem:
 
 
 def solve(options: argparse.Namespace) -> int:
-    """Reads the map, walks, and tells what happened."""
+    """Reads the map, moves the agent, and prints the report."""
     if options.png is not None:
         check_can_draw(options.png)
     problem = read_problem(options)
@@ -162,11 +180,11 @@ def solve(options: argparse.Namespace) -> int:
     return ARRIVED if run.status == Status.AT_GOAL else NOT_ARRIVED
 
 
-def read_problem(options: argparse.Namespace) -> Problem:
+def read_problem(options: argparse.Namespace) -> SolveProblem:
     map_ = read_map(options.map)
     if options.map.suffix == '.map':
         refuse_yaml_options(options)
-    return Problem(
+    return SolveProblem(
         map_=map_,
         costs=read_costs(map_, options),
         start=read_cell('start', map_, options),
@@ -179,11 +197,11 @@ def read_problem(options: argparse.Namespace) -> Problem:
 
 
 def refuse_yaml_options(options: argparse.Namespace) -> None:
-    """A .map has no frame, no scale and no unknown cells."""
+    """Raises ValueError: a .map file has no frame, no resolution and no unknown cells."""
     for name in ('metres', 'robot_radius', 'inflation_radius', 'unknown'):
         value = getattr(options, name)
         if value is not None and value is not False:
-            raise ValueError(f'--{name.replace("_", "-")} is for .yaml maps, and {options.map} is none')
+            raise ValueError(f'--{name.replace("_", "-")} is for .yaml maps only; {options.map} is a .map file')
 
 
 def read_costs(map_: Map, options: argparse.Namespace) -> NDArray[np.float32]:
@@ -203,7 +221,7 @@ def read_cell(name: str, map_: Map, options: argparse.Namespace) -> Cell:
         raise ValueError(f'{name} ({x:g}, {y:g}) is not finite')
     if not options.metres:
         if not (x.is_integer() and y.is_integer()):
-            raise ValueError(f'{name} ({x:g}, {y:g}) is not a cell; cells are counted in whole numbers')
+            raise ValueError(f'{name} ({x:g}, {y:g}) is not a cell; give whole numbers, or --metres with a .yaml map')
         return int(x), int(y)
     cell = map_.cell_at(x, y)
     if not (0 <= cell[0] < map_.width and 0 <= cell[1] < map_.height):
@@ -225,12 +243,12 @@ def label(algorithm: Algorithm) -> str:
     return f'{name} (w = {algorithm.weight:g})' if algorithm.name == 'tb_wa_star' else name
 
 
-def report(problem: Problem, run: Run, optimal: Plan) -> str:
-    """What happened, in lines of name, figure and remark."""
+def report(problem: SolveProblem, run: Run, optimal: Plan) -> str:
+    """Returns the report: two lines about the problem, the outcome, and one line per figure with a remark."""
     map_, algorithm = problem.map_, problem.algorithm
     blocked = np.isinf(problem.costs).mean()
-    corners = 'corners are cut' if problem.corner_cutting else 'no corners cut'
-    heads = [
+    corners = 'with corner cutting' if problem.corner_cutting else 'no corner cutting'
+    heading = [
         f'{map_.name}: {map_.width} x {map_.height} cells, {blocked:.0%} blocked; '
         f'{problem.neighbours} neighbours, {corners}',
         f'{label(algorithm)}: k = {problem.k}, restart {algorithm.restart}, ties {algorithm.ties}; '
@@ -239,20 +257,20 @@ def report(problem: Problem, run: Run, optimal: Plan) -> str:
     rows = [
         f'  {name:<12}{figure:>16}   {remark}'.rstrip() for name, figure, remark in report_rows(problem, run, optimal)
     ]
-    return '\n'.join([*heads, '', f'  {outcome(run)}', *rows])
+    return '\n'.join([*heading, '', f'  {outcome(run)}', *rows])
 
 
-def report_rows(problem: Problem, run: Run, optimal: Plan) -> list[tuple[str, str, str]]:
+def report_rows(problem: SolveProblem, run: Run, optimal: Plan) -> list[tuple[str, str, str]]:
     rows = [
         ('cost', f'{run.cost:,.3f}', against_optimal(run, optimal)),
-        ('moves', f'{run.moves:,}', f'{run.back_moves:,} of them back'),
+        ('moves', f'{run.moves:,}', f'{run.back_moves:,} backtracking'),
         ('intervals', f'{run.intervals:,}', ''),
-        ('expansions', f'{run.expansions:,}', f'{run.expansions / max(run.intervals, 1):,.1f} an interval'),
+        ('expansions', f'{run.expansions:,}', f'{run.expansions / max(run.intervals, 1):,.1f} per interval'),
         ('searches', f'{run.searches:,}', ''),
         ('search time', f'{1e3 * run.search_time_s:,.3f} ms', f'{rate(run)} expansions/s'),
     ]
     if problem.map_.y_up:
-        rows.insert(1, ('way', f'{length_m(problem.map_, run.cells):,.2f} m', ''))
+        rows.insert(1, ('length', f'{length_m(problem.map_, run.cells):,.2f} m', ''))
     return rows
 
 
@@ -268,7 +286,7 @@ def against_optimal(run: Run, optimal: Plan) -> str:
     if run.status != Status.AT_GOAL:
         return '' if math.isinf(optimal.cost) else f'the optimal path costs {optimal.cost:,.3f}'
     ratio = run.cost / optimal.cost if optimal.cost else 1.0
-    return f'{ratio:.4f} times the optimal {optimal.cost:,.3f}'
+    return f'{ratio:.4f} times the optimal cost, {optimal.cost:,.3f}'
 
 
 def rate(run: Run) -> str:
@@ -283,18 +301,18 @@ def length_m(map_: Map, cells: Sequence[Cell]) -> float:
 
 
 def check_can_draw(path: Path) -> None:
-    """Before the run, not after it."""
+    """Raises before the run, not after it, if the picture cannot be written."""
     if path.suffix.lower() != '.png':
-        raise ValueError(f'--png {path} does not end in .png')
+        raise ValueError(f'--png {path}: pictures must be .png files')
     if not path.parent.is_dir():
-        raise ValueError(f'--png {path}: there is no folder {path.parent}')
+        raise ValueError(f'--png {path}: the folder {path.parent} does not exist')
     picture.check_matplotlib()
 
 
-def draw(problem: Problem, planner: TimeBoundedPlanner, run: Run, optimal: Plan, path: Path) -> None:
+def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: Plan, path: Path) -> None:
     cost = f'cost {run.cost:,.2f}'
     if run.status == Status.AT_GOAL and optimal.cost:
-        cost += f', {run.cost / optimal.cost:.3f} times the optimum'
+        cost += f', {run.cost / optimal.cost:.3f} times the optimal cost'
     figure = picture.draw(
         problem.map_,
         problem.costs,
@@ -307,7 +325,7 @@ def draw(problem: Problem, planner: TimeBoundedPlanner, run: Run, optimal: Plan,
         figures=[
             outcome(run),
             cost,
-            f'{run.moves:,} moves, {run.back_moves:,} of them back',
+            f'{run.moves:,} moves ({run.back_moves:,} backtracking)',
             f'{run.intervals:,} intervals',
             f'{run.expansions:,} expansions',
         ],

@@ -1,4 +1,4 @@
-"""python -m tb_planner replay BAG: a bag through the planner, and a record of it."""
+"""tb_planner replay BAG: a bag through the planner, and a record of it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tb_planner.tools.tuning.progress import ProgressLine
 
 DONE, NOT_RECORDED = 0, 1
 EXAMPLES = """examples:
-  python -m tb_planner replay rosbag2_2026_05_04 -o run.tbrun
-  python -m tb_planner replay drive.mcap --map-topic /warehouse/map --pose-topic /tf --params planner.yaml
+  tb_planner replay rosbag2_2026_05_04 -o run.tbrun
+  tb_planner replay drive.mcap --map-topic /warehouse/map --pose-topic /tf --params planner.yaml
 """
 
 
@@ -34,7 +34,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.set_defaults(command=replay_bag)
     parser.add_argument('bag', metavar='BAG', type=Path, help='folder of a bag, or one .mcap or .db3 file')
-    parser.add_argument('-o', '--output', metavar='FILE', type=Path, help='record for python -m tb_planner view')
+    parser.add_argument('-o', '--output', metavar='FILE', type=Path, help='record for tb_planner view')
     parser.add_argument('--params', metavar='FILE', type=Path, help="the planner's parameters, default: the defaults")
     add_topic_options(parser)
 
@@ -58,7 +58,7 @@ def replay_bag(options: argparse.Namespace) -> int:
         print(f'{options.output}: not written: {recorder.error}')
         return NOT_RECORDED
     if recorder is not None:
-        print(f'{options.output}: python -m tb_planner view {options.output}')
+        print(f'{options.output}: tb_planner view {options.output}')
     return DONE
 
 

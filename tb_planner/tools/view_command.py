@@ -1,4 +1,4 @@
-"""python -m tb_planner view RUN: the record of a run as a page for the browser."""
+"""tb_planner view RUN: the record of a run as a page for the browser."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tb_planner.view.server import HOST, LiveServer
 
 DONE = 0
 EXAMPLES = """examples:
-  python -m tb_planner view demo.tbrun
-  python -m tb_planner view demo.tbrun -o demo.html --title 'The office, before the doors were moved'
-  python -m tb_planner view demo.tbrun --live
+  tb_planner view demo.tbrun
+  tb_planner view demo.tbrun -o demo.html --title 'The office, before the doors were moved'
+  tb_planner view demo.tbrun --live
 """
 
 

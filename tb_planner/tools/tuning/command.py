@@ -1,4 +1,4 @@
-"""python -m tb_planner tune MAP|BAG: measures, recommends, draws, and writes a parameter file."""
+"""tb_planner tune MAP|BAG: measures, recommends, draws, and writes a parameter file."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from tb_planner.tools.tuning.trial import WORLDS, Conditions
 
 DONE, INTERRUPTED = 0, 130
 EXAMPLES = """examples:
-  python -m tb_planner tune depot.yaml --tick-hz 20 --cpu 0.2
-  python -m tb_planner tune depot.yaml --params planner.yaml --world unknown -o tuned.yaml
-  python -m tb_planner tune depot.yaml --compare planner.yaml tuned.yaml
+  tb_planner tune depot.yaml --tick-hz 20 --cpu 0.2
+  tb_planner tune depot.yaml --params planner.yaml --world unknown -o tuned.yaml
+  tb_planner tune depot.yaml --compare planner.yaml tuned.yaml
 """
 
 

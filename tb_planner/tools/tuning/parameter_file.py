@@ -19,7 +19,7 @@ from tb_planner.tools.tuning.budget import SEARCH_SHARE, Budget
 from tb_planner.tools.tuning.candidates import Candidate
 
 NODE = 'tb_planner'
-HEADING = 'Parameters of the planner node, written by python -m tb_planner tune.'
+HEADING = 'Parameters of the planner node, written by tb_planner tune.'
 """The first line of every file that the tuner has written, and may write again."""
 
 

@@ -17,7 +17,7 @@ COLOURS = {'lazy': '#0072b2', 'path_cost_increased': '#e69f00', 'eager': '#009e7
 MARKS = {'lazy': 'o', 'path_cost_increased': 's', 'eager': '^'}
 LEARNING_COLOUR = '#cc79a7'
 PERCENTS = (-20, -10, -5, -2, 0, 2, 5, 10, 20, 50, 100)
-SIGNATURE = 'python -m tb_planner tune'
+SIGNATURE = 'tb_planner tune'
 """Stands in every plot, which may be drawn over; pictures of others may not."""
 GREEDY_AT = 1.6 * WEIGHTS[-1]
 """Where TB-GBFS stands on the scale of weights."""
