@@ -20,8 +20,8 @@ from tb_planner import (
     Static,
     TimeBoundedPlanner,
     Unknown,
+    make_algorithm,
     move_to_goal,
-    tb_wa_star,
 )
 from tb_planner.simulation.world import World
 
@@ -77,8 +77,7 @@ def encounter(size: int, settings: Row) -> tuple[TimeBoundedPlanner, World]:
 
 
 def algorithm_of(settings: Row) -> Algorithm:
-    name, restart = settings['algorithm'], settings['restart']
-    return tb_wa_star(settings['w'], restart) if name == 'tb_wa_star' else ALGORITHMS[name](restart)
+    return make_algorithm(settings['algorithm'], settings['w'], settings['restart'])
 
 
 MAPS = {

@@ -1,11 +1,19 @@
 """Time-bounded best-first search on grids that change: TBA*, TB-WA*, TB-GBFS, RTBA* and TBAA*."""
 
 from tb_planner.geometry import Cell
-from tb_planner.search.algorithms import ALGORITHMS, Algorithm, rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
+from tb_planner.search.algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    RestartReason,
+    make_algorithm,
+    rtba_star,
+    tb_gbfs,
+    tb_wa_star,
+    tba_star,
+    tbaa_star,
+)
 from tb_planner.search.grid import GoalBlocked, Grid, GridChange, OutsideGrid, StartBlocked
-from tb_planner.search.path import Plan, find_path
-from tb_planner.search.planner import Resources, Status, TimeBoundedPlanner
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.planner import Resources, SearchResult, Status, TimeBoundedPlanner, find_path
 from tb_planner.simulation.run import Run, move_to_goal
 from tb_planner.simulation.world import Changing, IllegalMove, Static, Unknown
 
@@ -21,10 +29,10 @@ __all__ = [
     'GridChange',
     'IllegalMove',
     'OutsideGrid',
-    'Plan',
     'Resources',
     'RestartReason',
     'Run',
+    'SearchResult',
     'StartBlocked',
     'Static',
     'Status',
@@ -32,6 +40,7 @@ __all__ = [
     'Unknown',
     '__version__',
     'find_path',
+    'make_algorithm',
     'move_to_goal',
     'rtba_star',
     'tb_gbfs',

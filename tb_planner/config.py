@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tb_planner.maps.costmap import OCCUPIED, CostmapConfig
 from tb_planner.navigation.navigator import Settings
 from tb_planner.parameters import as_yaml, parameter
-from tb_planner.search.algorithms import ALGORITHMS, MAX_WEIGHT, RESTARTS, Algorithm
+from tb_planner.search.algorithms import ALGORITHMS, MAX_WEIGHT, RESTART_RULES, Algorithm, make_algorithm
 from tb_planner.search.grid import MAX_COST
 
 HEADING = """Parameters of the planner node: every one with its default.
@@ -34,7 +34,7 @@ class PlannerParameters:
     restart: str = parameter(
         '',
         "when a change of the map starts the search over; '' is the algorithm's own rule",
-        choices=('', *(rule for rule in RESTARTS if rule != 'lazy_as_printed')),
+        choices=('', *(rule for rule in RESTART_RULES if rule != 'lazy_as_printed')),
     )
     min_improvement: float = parameter(
         0.05, 'by what fraction a way must become shorter, or dearer, to start over for it', low=0, high=0.99
@@ -203,9 +203,7 @@ class PlannerParameters:
 
     def row(self) -> Algorithm:
         """The algorithm with the weight and the restart rule asked for."""
-        weight = (self.weight,) if self.algorithm == 'tb_wa_star' else ()
-        restart = {'restart': self.restart} if self.restart else {}
-        return ALGORITHMS[self.algorithm](*weight, **restart)
+        return make_algorithm(self.algorithm, self.weight, self.restart)
 
     def settings(self) -> Settings:
         """What the navigator has to know."""

@@ -330,7 +330,7 @@ def test_every_baseline_refuses_bad_input(name):
         ((4, 0), (7, 3), 5, r'start \(4, 0\) is blocked'),
         ((1, 3), (4, 0), 5, r'goal \(4, 0\) is blocked'),
         ((1, 3), (9, 3), 5, r'goal \(9, 3\) is outside the 9 x 7 grid'),
-        ((1, 3), (7, 3), 0, 'k is 0; it is a whole number, 1 to'),
+        ((1, 3), (7, 3), 0, 'k is 0; it must be a whole number between 1 and'),
     ):
         with pytest.raises(ValueError, match=says):
             BASELINES[name](grid, start, goal, k)
@@ -349,11 +349,11 @@ def test_bad_input_is_refused():
     grid = Grid(open_field())
     with pytest.raises(ValueError, match="restart is 'never'; it is None or one of path_cost_increased, lazy, eager"):
         repeated_a_star(grid, (0, 0), (5, 0), 5, restart='never')
-    with pytest.raises(ValueError, match="ties is 'smaller_g'; it is one of lifo, larger_g"):
+    with pytest.raises(ValueError, match="ties is 'smaller_g'; it must be one of lifo, larger_g"):
         a_star(grid, (0, 0), (5, 0), 5, ties='smaller_g')
-    with pytest.raises(ValueError, match=r'k is 2.5; it is a whole number'):
+    with pytest.raises(ValueError, match=r'k is 2.5; it must be a whole number'):
         a_star(grid, (0, 0), (5, 0), 2.5)
-    with pytest.raises(ValueError, match='intervals is 0; it is a whole number'):
+    with pytest.raises(ValueError, match='intervals is 0; it must be a whole number'):
         a_star(grid, (0, 0), (5, 0), 5).run(0)
     with pytest.raises(ValueError, match="the agent paces, and restart is 'lazy'"):
         AStar(grid, (0, 0), (5, 0), 5, restart='lazy', paces=True)

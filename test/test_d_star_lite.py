@@ -312,7 +312,7 @@ def test_bad_input_is_refused():
     grid = Grid(np.eye(4, dtype=bool))
     with pytest.raises(ValueError, match="ties is 'lifo'; it is one of larger_g, smaller_g"):
         DStarLite(grid, (0, 1), (1, 0), 5, ties='lifo')
-    with pytest.raises(ValueError, match='k is 0; it is a whole number, 1 to'):
+    with pytest.raises(ValueError, match='k is 0; it must be a whole number between 1 and'):
         DStarLite(grid, (0, 1), (1, 0), 0)
     with pytest.raises(ValueError, match=r'start \(2, 2\) is blocked'):
         DStarLite(grid, (2, 2), (1, 0), 5)

@@ -16,7 +16,7 @@ from scipy.ndimage import distance_transform_edt
 
 from tb_planner import Grid, Status, TimeBoundedPlanner, find_path, tb_gbfs, tb_wa_star, tba_star
 from tb_planner.navigation.follower import Follower
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 DISTANCE, TOLERANCE = 10.0, 4.0
 

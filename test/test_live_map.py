@@ -102,8 +102,8 @@ def same_map(grid, other):
     return (
         (grid.width, grid.height, grid.weighted, grid.neighbours, grid.corner_cutting)
         == (other.width, other.height, other.weighted, other.neighbours, other.corner_cutting)
-        and np.array_equal(grid.cost_u16, other.terrain)
-        and np.array_equal(grid.legal_moves, other.moves)
+        and np.array_equal(grid.cost_u16, other.cost_u16)
+        and np.array_equal(grid.legal_moves, other.legal_moves)
     )
 
 
@@ -116,7 +116,7 @@ def difference(before, after, corner_cutting):
 
 
 def as_lists(change):
-    return tuple(sorted(states.tolist()) for states in (change.increased, change.decreased, change.opened))
+    return tuple(sorted(states.tolist()) for states in (change.increased, change.decreased, change.unblocked))
 
 
 class Reader:

@@ -727,9 +727,9 @@ def test_moves_are_made_4096_at_a_time_and_add_up():
 
 def test_bad_input_is_refused_with_value_and_limit():
     grid = Grid(np.array([[False, False, True]]))
-    with pytest.raises(ValueError, match='k is 0; it is a whole number, 1 to'):
+    with pytest.raises(ValueError, match='k is 0; it must be a whole number between 1 and'):
         rtaa_star(grid, (0, 0), (1, 0), 0)
-    with pytest.raises(ValueError, match="ties is 'newest'; it is one of lifo, larger_g"):
+    with pytest.raises(ValueError, match="ties is 'newest'; it must be one of lifo, larger_g"):
         rtaa_star(grid, (0, 0), (1, 0), 1, ties='newest')
     with pytest.raises(ValueError, match='depth is 0; it is'):
         lrta_star(grid, (0, 0), (1, 0), depth=0)

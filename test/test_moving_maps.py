@@ -10,8 +10,8 @@ from tb_planner import tba_star
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.navigation.held_route import HeldRoute
 from tb_planner.navigation.navigator import NavigationStatus
+from tb_planner.search.algorithms import RestartReason
 from tb_planner.search.grid import Grid
-from tb_planner.search.restart import RestartReason
 
 S = NavigationStatus
 

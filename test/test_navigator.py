@@ -9,7 +9,7 @@ from helpers.trip import Trip, free_room, picture, settings
 from tb_planner import rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 S = NavigationStatus
 

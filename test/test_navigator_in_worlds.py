@@ -13,7 +13,7 @@ from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.files import read_map
 from tb_planner.maps.live_map import LiveMap
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 from tb_planner.simulation import Obstacle, RandomChange, Simulation
 from tb_planner.simulation import Settings as SimulationSettings
 

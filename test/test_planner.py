@@ -120,7 +120,7 @@ def test_a_clean_search_comes_when_the_search_is_old_and_not_before():
     for seed in range(40):
         blocked = random.random((20, 20)) < 0.2
         blocked[0, 0] = blocked[-1, -1] = False
-        planner = TimeBoundedPlanner(Grid(blocked), (0, 0), (19, 19), k=2, clean_search_every=12)
+        planner = TimeBoundedPlanner(Grid(blocked), (0, 0), (19, 19), k=2, restart_every=12)
         world = Changing(Grid(blocked), 4, every=5, seed=seed)
         began, searches = 0, planner.searches
         for _ in range(300):
@@ -206,5 +206,5 @@ def test_algorithms_that_cannot_work_are_refused():
         Algorithm('dijkstra', 1, 0)
     with pytest.raises(ValueError, match='shortcut'):
         Algorithm('adaptive', 1, 1, learn_h=True, shortcut=True)
-    with pytest.raises(ValueError, match='tba_star'):
+    with pytest.raises(TypeError, match='a name; pass ALGORITHMS'):
         TimeBoundedPlanner(Grid(free(3, 3)), (0, 0), (2, 2), 'tba_star')

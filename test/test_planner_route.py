@@ -62,12 +62,12 @@ def test_walking_some_cells_is_advancing_to_the_last_of_them(planner, data):
     planner.search()
     if planner.status is not Status.MOVED:
         return
-    route, version, way_back = planner.route, planner.route_version, planner.way_back
+    route, version, way_back = planner.route, planner.route_version, planner.backtracking_length
     steps = data.draw(st.integers(0, len(route) - 1))
     searches = planner.searches
     planner.advance_by(steps)
     assert planner.route == route[steps:]
-    assert planner.way_back == max(way_back - steps, 0)
+    assert planner.backtracking_length == max(way_back - steps, 0)
     assert (planner.route_version, planner.searches) == (version, searches)
     assert (planner.status is Status.AT_GOAL) == (route[steps] == planner.target)
 
@@ -124,7 +124,7 @@ def test_walking_farther_than_the_route_is_refused_and_moves_nothing():
     route = planner.route
     with pytest.raises(ValueError, match=r'walked 27 cells; its route has 26 ahead'):
         planner.advance_by(27)
-    with pytest.raises(ValueError, match=r'cells is -1; it is a whole number, 0 to'):
+    with pytest.raises(ValueError, match=r'cells is -1; it must be a whole number between 0 and'):
         planner.advance_by(-1)
     assert planner.route == route
     planner.advance_by(26)
@@ -139,10 +139,10 @@ def test_walking_farther_than_the_way_back_and_the_path_is_refused_and_moves_not
         planner = TimeBoundedPlanner(Grid(blocked), (0, 0), (19, 19), k=4)
         while planner.step() in (Status.MOVED, Status.WAITED):
             planner.search()
-            route, way_back = planner.route, planner.way_back
+            route, way_back = planner.route, planner.backtracking_length
             with pytest.raises(ValueError, match=rf'its route has {len(route) - 1} ahead'):
                 planner.advance_by(len(route))
-            assert (planner.route, planner.way_back) == (route, way_back)
+            assert (planner.route, planner.backtracking_length) == (route, way_back)
             found += way_back > 0
     assert found > 20
 
@@ -247,7 +247,7 @@ def test_settings_may_change_while_the_planner_runs_and_bad_ones_are_refused():
         ('min_improvement', 0.5, 1.0),
         ('start_tolerance', 2, -1),
         ('goal_tolerance', 3, 1.5),
-        ('clean_search_every', 4, -1),
+        ('restart_every', 4, -1),
     ):
         setattr(planner, name, good)
         with pytest.raises(ValueError, match=rf'{name} is {bad}'):

@@ -18,7 +18,7 @@ from tb_planner import (
     tba_star,
     tbaa_star,
 )
-from tb_planner.search.restart import CODES
+from tb_planner.search.algorithms import REASON_CODES
 
 FAR = 10**6
 BLOCKED = np.array([[True]])
@@ -44,7 +44,7 @@ def test_the_kernel_and_the_planner_mean_the_same_by_a_number():
 
     assert kernel.STANDS == 0
     for name in ('BLOCKED', 'COST_INCREASED', 'SEARCH_EXHAUSTED'):
-        assert CODES[RestartReason[name]] == getattr(kernel, name)
+        assert REASON_CODES[RestartReason[name]] == getattr(kernel, name)
 
 
 def test_a_reason_reads_as_its_word():
@@ -152,7 +152,7 @@ def test_unlearned():
 
 @pytest.mark.parametrize('by_run', [True, False])
 def test_clean_search(by_run):
-    planner = planner_on(field(40, 5), (0, 2), (39, 2), k=1, clean_search_every=5)
+    planner = planner_on(field(40, 5), (0, 2), (39, 2), k=1, restart_every=5)
     planner.step()
     assert not planner.observe(BLOCKED, at=(0, 0))
     if by_run:

@@ -48,7 +48,7 @@ from tb_planner.recording.format import (
 )
 from tb_planner.recording.frame import Frame
 from tb_planner.recording.writer import NotRecorded, RecordWriter, empty_record, keep_older
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 IDLE = Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0)
 
@@ -74,7 +74,7 @@ class Witness(RecordedWalk):
                 'blocked': planner.grid.blocked,
                 'picture': planner.search_picture(),
                 'route': planner.route,
-                'way_back': planner.way_back,
+                'way_back': planner.backtracking_length,
                 'open_size': planner.open_size,
                 'cell': planner.current_cell,
                 'status': planner.status.name,

@@ -158,7 +158,7 @@ def check_every_blocked_cell(replay):
             continue
         planner = replay.planner()
         route = list(planner.route)
-        way_back = route[: planner.way_back + 1]
+        way_back = route[: planner.backtracking_length + 1]
         closed = replay.terrain(patched(replay.values, BLOCKED, cell))
         illegal = closed.length(route) == math.inf
         assert planner.observe(BLOCKED, at=cell) == illegal, cell
@@ -532,7 +532,7 @@ def test_advance_along_the_route_keeps_the_search_and_elsewhere_restarts_it():
 
 def test_advance_on_the_way_back_keeps_the_search():
     planner = planner_on(cul_de_sac(), (6, 5), (13, 5), tba_star(), k=2)
-    while planner.way_back < 2:
+    while planner.backtracking_length < 2:
         assert planner.step() is Status.MOVED
     route = list(planner.route)
     planner.advance(route[1])
@@ -555,7 +555,7 @@ def test_a_new_goal_starts_a_search_from_where_the_agent_is():
 
 
 def test_a_clean_search_starts_every_so_many_intervals_on_a_map_that_has_changed():
-    planner = planner_on(open_field(5, 40), (0, 2), (39, 2), tba_star(), clean_search_every=5)
+    planner = planner_on(open_field(5, 40), (0, 2), (39, 2), tba_star(), restart_every=5)
     planner.step()
     planner.observe(BLOCKED, at=(0, 0))
     for _ in range(20):

@@ -17,7 +17,7 @@ from helpers.trip import Trip
 from tb_planner import rtba_star, tb_gbfs, tb_wa_star, tba_star
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.navigation.navigator import NavigationStatus
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 S = NavigationStatus
 STRAIGHT, DIAGONAL = 985, 1393

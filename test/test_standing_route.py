@@ -8,7 +8,7 @@ import pytest
 from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
 from tb_planner.navigation import standing_route as module
 from tb_planner.navigation.standing_route import StandingRoute
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 
 def route_on(costs, *stops):

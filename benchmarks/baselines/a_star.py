@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 from benchmarks.baselines.agent import Baseline, counted_by
 from tb_planner.geometry import Cell
 from tb_planner.search import kernel
-from tb_planner.search.algorithms import rtba_star, tbaa_star
+from tb_planner.search.algorithms import REASON_CODES, RESTART_RULES, RestartReason, rtba_star, tbaa_star
 from tb_planner.search.grid import Grid, GridChange
 from tb_planner.search.planner import UNBOUNDED, Figures, Status, check_whole
-from tb_planner.search.restart import CODES, RULES, RestartReason
 
 RESTARTS = ('path_cost_increased', 'lazy', 'eager')
 
@@ -69,7 +68,7 @@ class AStar(Baseline):
         self._search.forget_figures()
         self._search.forget_learned()
         self._search.configure(1, 1, False, ties == 'larger_g', learn_h)
-        self._search.act(True, True, False, False, 0.0)
+        self._search.set_policy(True, True, False, False, 0.0)
         self._search.pause_when_found = False
         self._search.start(self.s_start, self.s_goal)
 
@@ -115,7 +114,7 @@ class AStar(Baseline):
         reason = RestartReason.HEURISTIC_INVALIDATED if misled else self._reason_to_restart(change)
         if not reason or self.status == Status.AT_GOAL:
             return False
-        search.start(search.s_current, search.s_goal, CODES[reason])
+        search.start(search.s_current, search.s_goal, REASON_CODES[reason])
         self._began_with = search.expansions
         self.status = Status.WAITED
         return True
@@ -153,7 +152,7 @@ class AStar(Baseline):
         if self._search.failed:
             return RestartReason.NO_PATH
         if self._search.goal_found:
-            return RULES[self.algorithm.restart](self._search, change, self.algorithm, 0.0)
+            return RESTART_RULES[self.algorithm.restart](self._search, change, self.algorithm, 0.0)
         if self.restart == 'eager' or (self.restart == 'lazy' and len(change.decreased)):
             return RestartReason.EAGER
         return None
@@ -181,7 +180,7 @@ class AStar(Baseline):
 
     def _expand(self, expansions: int) -> int:
         """At most so many; if the search has ended, its path is traced and looked at."""
-        self._search.spend(expansions, UNBOUNDED, UNBOUNDED)
+        self._search.set_budget(expansions, UNBOUNDED, UNBOUNDED)
         while (code := self._search.search_and_trace()) == kernel.PATH_FULL:
             self._search.grow_path()
         return int(code)

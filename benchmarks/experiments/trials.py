@@ -26,8 +26,7 @@ from benchmarks.experiments.terrain import Blocked, Cell, GridProblem
 from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, Status, TimeBoundedPlanner, Unknown, find_path
 from tb_planner.maps.files import read_map
 from tb_planner.search.grid import GridChange
-from tb_planner.search.path import distances_to
-from tb_planner.search.planner import UNBOUNDED
+from tb_planner.search.planner import UNBOUNDED, distances_to
 from tb_planner.simulation.run import Run, move_to_goal
 from tb_planner.simulation.world import World
 

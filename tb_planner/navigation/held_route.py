@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Cell, MapGeometry
 from tb_planner.search.grid import BLOCKED, Grid
-from tb_planner.search.path import find_path
+from tb_planner.search.planner import find_path
 
 MOST_MENDS = 16
 MOST_MENDED_CELLS = 2**16

@@ -19,10 +19,9 @@ from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.escape import FARTHEST, find_escape_cell
 from tb_planner.navigation.follower import Aim, Follower
 from tb_planner.navigation.held_route import HeldRoute
-from tb_planner.search.algorithms import Algorithm
+from tb_planner.search.algorithms import Algorithm, RestartReason
 from tb_planner.search.grid import BLOCKED, Grid, GridChange
 from tb_planner.search.planner import Status, TimeBoundedPlanner
-from tb_planner.search.restart import RestartReason
 from tb_planner.search.sight import clear
 
 TRACE_STEPS = 4096
@@ -406,7 +405,7 @@ class Navigator:
         """How many of the plan's first moves lead back to a branching point."""
         if self._shown is None or self._errand is None or self._errand.held is not None:
             return 0
-        return self._errand.planner.way_back
+        return self._errand.planner.backtracking_length
 
     @property
     def plan_reaches_goal(self) -> bool:

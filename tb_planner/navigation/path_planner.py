@@ -307,7 +307,7 @@ def frees_cells(update: MapUpdate) -> bool:
     """Whether cells are free that were blocked. Where corners may be cut a change does not tell: then, whether any has
     become cheaper."""
     change = update.change
-    return change is not None and len(change.decreased if update.grid.corner_cutting else change.opened) > 0
+    return change is not None and len(change.decreased if update.grid.corner_cutting else change.unblocked) > 0
 
 
 def _nearest(marked: NDArray[np.int8], cell: Cell, tolerance: int) -> Cell | None:

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.search.algorithms import Algorithm
+from tb_planner.search.algorithms import Algorithm, RestartReason
 from tb_planner.search.grid import BLOCKED, COST_STEPS, Grid, GridChange
-from tb_planner.search.restart import RestartReason
 from tb_planner.search.sight import clear
 
 MOST_FALLEN = 2**17
@@ -101,7 +100,7 @@ class StandingRoute:
         limits = [cost * (1 - min_improvement) / w for cost in self._costs]
         return any(
             self._least_way_past(grid, states, limits) < saved
-            for states, saved in ((change.decreased, 0.0), (change.opened, _PAST))
+            for states, saved in ((change.decreased, 0.0), (change.unblocked, _PAST))
             if len(states)
         )
 

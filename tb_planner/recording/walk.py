@@ -97,7 +97,7 @@ class RecordedWalk:
             _centre(planner.target),
             tuple(reason for reason, count in restarts.items() for _ in range(count - self._restarts[reason])),
             planner.route_length,
-            planner.way_back,
+            planner.backtracking_length,
             figures.expansions - self._before.expansions,
             planner.open_size,
             self._news(),

@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tb_planner.search.algorithms import takes_weight
 from tb_planner.tools.drive import Drive
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def figures(onlooker: DemoMonitor, time_s: float, options: argparse.Namespace) -
 
 
 def algorithm(options: argparse.Namespace) -> str:
-    return f'{options.algorithm}({options.weight:g})' if options.algorithm == 'tb_wa_star' else options.algorithm
+    return f'{options.algorithm}({options.weight:g})' if takes_weight(options.algorithm) else options.algorithm
 
 
 def restarts(drive: Drive) -> str:

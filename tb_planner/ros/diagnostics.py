@@ -15,7 +15,7 @@ from tb_planner.ros.publishers import Publishers
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.ros.ticker import Ticker
 from tb_planner.search import distance, kernel, sight
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 COMPILED = kernel.COMPILED and sight.COMPILED and distance.COMPILED
 NOT_COMPILED = 'the kernel is not compiled and runs many times slower; install a C compiler and Cython, then tb_planner'

@@ -34,6 +34,7 @@ from tb_planner.ros.pose_source import PoseSource, TfPose, TopicPose
 from tb_planner.ros.publishers import IN_ORDER, LATCHED, NEWEST, Publishers
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.ros.ticker import Ticker
+from tb_planner.search.algorithms import takes_weight
 
 # a jump of the simulated clock after which the time since the last tick, pose or map tells nothing
 _JUMP = JumpThreshold(min_forward=Duration(seconds=2.0), min_backward=Duration(nanoseconds=-1), on_clock_change=True)
@@ -104,7 +105,7 @@ class Session:
     def _start_recorder(self, undo: ExitStack) -> None:
         """A run that cannot be recorded goes on all the same."""
         chosen = self._parameters
-        weight = f', weight {chosen.weight:g}' if chosen.algorithm == 'tb_wa_star' else ''
+        weight = f', weight {chosen.weight:g}' if takes_weight(chosen.algorithm) else ''
         about = About(algorithm=chosen.algorithm + weight, period_s=chosen.period_s, budget_s=chosen.period_s)
         path = Path(chosen.record).expanduser()
         try:

@@ -25,7 +25,7 @@ from tb_planner.ros.pose_source import PoseSource
 from tb_planner.ros.publishers import Publishers
 from tb_planner.ros.rviz import RestartPlace
 from tb_planner.ros.throttled_log import ThrottledLog
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 NO_PLAN = np.empty((0, 2))
 MOST_RESTARTS = 50

@@ -1,108 +1,313 @@
-"""The table of algorithms: evaluation f = w_g g + w_h h, restart rule, learning and switches. An algorithm is data."""
+"""The table of algorithms and the table of restart rules.
+
+An algorithm is data: the evaluation function f = w_g g + w_h h, a restart rule, learning, and switches. A restart rule
+is a function that says whether a change of the map makes the search start over: RestartSearch?() of the 2014 paper.
+
+To add an algorithm, write a factory and add it to `ALGORITHMS`; to add a rule, write a function and add it to
+`RESTART_RULES`.
+"""
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-RESTARTS = ('never', 'eager', 'lazy', 'path_cost_increased', 'lazy_as_printed')
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.search.grid import GridChange
+from tb_planner.search.kernel import Search
+
 TIES = ('lifo', 'larger_g')
 MAX_WEIGHT = 100
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A row of the table."""
+    """A search algorithm: what it minimises, when it restarts, and which variants of the papers are on.
+
+    The factories below make the papers' algorithms; this class makes any other one.
+
+    >>> Algorithm('half_greedy', w_g=1, w_h=2, restart='eager').weight
+    2.0
+    """
 
     name: str
     w_g: int
     w_h: int
     restart: str = 'lazy'
-    learn_h: bool = False  # TBAA*: h(s) := max(h(s), f(s_best) - g(s)) after each search
-    reopen: bool = False  # Algorithm 1 as printed; a consistent h needs it neither for w = 1 nor for the bound of w c*
-    ties: str = 'lifo'  # within equal f: last in, first out; or larger g first, as in the papers' experiments
-    shortcut: bool = False  # 2009: look for a shortcut to the path while backtracking to it
-    path_switch: bool = False  # 2009: take a new path only if its g is at least that of the path followed
+    """The name of a rule in RESTART_RULES."""
+    learn_h: bool = False
+    """TBAA*: h(s) := max(h(s), f(s_best) - g(s)) after each search."""
+    reopen: bool = False
+    """Re-open closed states, as Algorithm 1 prints it. With a consistent h the bound w c* holds without it."""
+    ties: str = 'lifo'
+    """Among equal f: last in, first out; or the larger g first, as in the papers' experiments."""
+    shortcut: bool = False
+    """2009: look for a shortcut to the path while backtracking to it."""
+    path_switch: bool = False
+    """2009: switch to a new path only if its g is at least that of the path followed."""
 
     def __post_init__(self) -> None:
-        if self.restart not in RESTARTS:
-            raise ValueError(f'restart is {self.restart!r}; it is one of {", ".join(RESTARTS)}')
+        if self.restart not in RESTART_RULES:
+            raise ValueError(f'restart is {self.restart!r}; it must be one of {", ".join(RESTART_RULES)}')
         if self.ties not in TIES:
-            raise ValueError(f'ties is {self.ties!r}; it is one of {", ".join(TIES)}')
-        for w in (self.w_g, self.w_h):
+            raise ValueError(f'ties is {self.ties!r}; it must be one of {", ".join(TIES)}')
+        for name, w in (('w_g', self.w_g), ('w_h', self.w_h)):
             if not isinstance(w, int) or not 0 <= w <= 100 * MAX_WEIGHT:
-                raise ValueError(f'a weight is {w}; it is a whole number, 0 to {100 * MAX_WEIGHT}')
+                raise ValueError(f'{name} is {w}; it must be a whole number between 0 and {100 * MAX_WEIGHT}')
         if self.w_h == 0:
-            raise ValueError('w_h is 0; it is at least 1')
+            raise ValueError('w_h is 0; it must be at least 1')
         if self.learn_h and self.shortcut:
             raise ValueError('learn_h and shortcut are both on; a shortcut search leaves nothing to learn from')
         if self.learn_h and (self.w_g, self.w_h) != (1, 1):
-            raise ValueError(f'learn_h goes with w_g = w_h = 1; they are {self.w_g} and {self.w_h}')
+            raise ValueError(f'learn_h needs w_g = w_h = 1; they are {self.w_g} and {self.w_h}')
+        if self.reopen and self.w_g == 0:
+            raise ValueError('reopen is on and w_g is 0; greedy search does not look at g')
 
     @property
     def weight(self) -> float:
-        """w of g + w h; inf for greedy search."""
+        """w of f = g + w h; inf for greedy search."""
         return self.w_h / self.w_g if self.w_g else math.inf
 
-
-def tba_star(
-    restart: str = 'lazy',
-    *,
-    reopen: bool = False,
-    ties: str = 'lifo',
-    shortcut: bool = False,
-    path_switch: bool = False,
-) -> Algorithm:
-    """Time-Bounded A* (2009): f = g + h."""
-    return Algorithm('tba_star', 1, 1, restart, False, reopen, ties, shortcut, path_switch)
+    @property
+    def title(self) -> str:
+        """The name as the papers write it, with the weight if it has one: 'TB-WA* (w = 1.5)'."""
+        spec = ALGORITHMS.get(self.name)
+        if spec is None:
+            return self.name
+        return f'{spec.title} (w = {self.weight:g})' if spec.takes_weight else spec.title
 
 
-def tb_wa_star(
-    w: float,
-    restart: str = 'lazy',
-    *,
-    reopen: bool = False,
-    ties: str = 'lifo',
-    shortcut: bool = False,
-    path_switch: bool = False,
-) -> Algorithm:
-    """Time-Bounded Weighted A* (2014): f = g + w h. Of w two decimals count, the rest is cut off."""
-    w_g, w_h = _weights(w)
-    return Algorithm('tb_wa_star', w_g, w_h, restart, False, reopen, ties, shortcut, path_switch)
+# ---------------------------------------------------------------------------------------------- the table of algorithms
+def tba_star(restart: str = 'lazy', **switches: Any) -> Algorithm:
+    """Time-Bounded A* (2009): f = g + h. The switches are fields of Algorithm.
+
+    >>> tba_star(ties='larger_g').title
+    'TBA*'
+    """
+    return Algorithm('tba_star', 1, 1, restart, **switches)
 
 
-def tb_gbfs(
-    restart: str = 'lazy', *, ties: str = 'lifo', shortcut: bool = False, path_switch: bool = False
-) -> Algorithm:
+def tb_wa_star(w: float, restart: str = 'lazy', **switches: Any) -> Algorithm:
+    """Time-Bounded Weighted A* (2014): f = g + w h. Decimals of w after the second are cut off.
+
+    >>> tb_wa_star(1.5).weight
+    1.5
+    """
+    return Algorithm('tb_wa_star', *_integer_weights(w), restart, **switches)
+
+
+def tb_gbfs(restart: str = 'lazy', **switches: Any) -> Algorithm:
     """Time-Bounded Greedy Best-First Search (2014): f = h."""
-    return Algorithm('tb_gbfs', 0, 1, restart, False, False, ties, shortcut, path_switch)
+    return Algorithm('tb_gbfs', 0, 1, restart, **switches)
 
 
 def rtba_star(restart: str = 'path_cost_increased', *, ties: str = 'lifo') -> Algorithm:
-    """Restarting Time-Bounded A* (2012), for terrain that becomes known on the way."""
-    return Algorithm('rtba_star', 1, 1, restart, False, False, ties)
+    """Restarting Time-Bounded A* (2012), for terrain that becomes known as the agent moves."""
+    return Algorithm('rtba_star', 1, 1, restart, ties=ties)
 
 
 def tbaa_star(restart: str = 'path_cost_increased', *, ties: str = 'lifo') -> Algorithm:
     """Time-Bounded Adaptive A* (2012): RTBA* that learns h from search to search."""
-    return Algorithm('tbaa_star', 1, 1, restart, True, False, ties)
+    return Algorithm('tbaa_star', 1, 1, restart, learn_h=True, ties=ties)
 
 
-ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
-    'tba_star': tba_star,
-    'tb_wa_star': tb_wa_star,
-    'tb_gbfs': tb_gbfs,
-    'rtba_star': rtba_star,
-    'tbaa_star': tbaa_star,
+@dataclass(frozen=True)
+class AlgorithmSpec:
+    """An entry of the table of algorithms. Calling it makes the algorithm."""
+
+    name: str
+    title: str
+    """The name as the papers write it."""
+    factory: Callable[..., Algorithm]
+    takes_weight: bool = False
+    """Whether the factory's first argument is a weight."""
+
+    def __call__(self, *args: Any, **options: Any) -> Algorithm:
+        return self.factory(*args, **options)
+
+
+ALGORITHMS: dict[str, AlgorithmSpec] = {
+    spec.name: spec
+    for spec in (
+        AlgorithmSpec('tba_star', 'TBA*', tba_star),
+        AlgorithmSpec('tb_wa_star', 'TB-WA*', tb_wa_star, takes_weight=True),
+        AlgorithmSpec('tb_gbfs', 'TB-GBFS', tb_gbfs),
+        AlgorithmSpec('rtba_star', 'RTBA*', rtba_star),
+        AlgorithmSpec('tbaa_star', 'TBAA*', tbaa_star),
+    )
 }
 
 
-def _weights(w: float) -> tuple[int, int]:
-    """Integers with w_h / w_g = w: the order of expansion is exact."""
+def takes_weight(name: str) -> bool:
+    """Whether the algorithm of this name has a weight."""
+    return ALGORITHMS[name].takes_weight
+
+
+def make_algorithm(name: str, weight: float, restart: str = '', **switches: Any) -> Algorithm:
+    """An algorithm by its name. The weight is used if the algorithm takes one; no restart rule means its own one.
+
+    >>> make_algorithm('tb_wa_star', 2.0, 'eager').title
+    'TB-WA* (w = 2)'
+    >>> make_algorithm('tbaa_star', 2.0).restart
+    'path_cost_increased'
+    """
+    if name not in ALGORITHMS:
+        raise ValueError(f'algorithm is {name!r}; it must be one of {", ".join(ALGORITHMS)}')
+    spec = ALGORITHMS[name]
+    if restart:
+        switches['restart'] = restart
+    return spec(weight, **switches) if spec.takes_weight else spec(**switches)
+
+
+def check_algorithm(algorithm: Algorithm) -> Algorithm:
+    """Returns it; raises TypeError if it is something else, such as the name of one."""
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if isinstance(algorithm, str) and algorithm in ALGORITHMS:
+        call = '(w)' if takes_weight(algorithm) else '()'
+        raise TypeError(
+            f'algorithm is {algorithm!r}, a name; pass ALGORITHMS[{algorithm!r}]{call} or {algorithm}{call}'
+        )
+    if callable(algorithm):
+        raise TypeError(f'algorithm is {algorithm!r}, which makes one; call it, for example tba_star()')
+    raise TypeError(f'algorithm is {algorithm!r}; make one with a factory, for example tba_star()')
+
+
+def _integer_weights(w: float) -> tuple[int, int]:
+    """(w_g, w_h), integers with w_h / w_g = w: the order of expansion is exact."""
     if not isinstance(w, (int, float)) or not 1 <= w <= MAX_WEIGHT:  # also refuses nan
-        raise ValueError(f'w is {w}; it is 1 to {MAX_WEIGHT}')
+        raise ValueError(f'w is {w}; it must be between 1 and {MAX_WEIGHT}')
     hundredths = math.floor(Fraction(str(float(w))) * 100)
     fraction = Fraction(hundredths, 100)
     return fraction.denominator, fraction.numerator
+
+
+# ---------------------------------------------------------------------------------------------- restarts
+class RestartReason(str, enum.Enum):
+    """Why a search was started over."""
+
+    BLOCKED = 'blocked'
+    """An obstacle appeared on the route."""
+    COST_INCREASED = 'cost_increased'
+    """The route costs more than when it was planned."""
+    SEARCH_EXHAUSTED = 'search_exhausted'
+    """The search found no path, but the map had changed since it began."""
+    SHORTCUT_OPENED = 'shortcut_opened'
+    """A cost decreased, and a shorter path may exist."""
+    EAGER = 'eager'
+    """The map changed, and the restart rule is 'eager'."""
+    GOAL_MOVED = 'goal_moved'
+    """The goal was blocked or freed, so another cell is the search's target."""
+    START_BLOCKED = 'start_blocked'
+    """The agent's cell was blocked, so the search starts from another one."""
+    NO_PATH = 'no_path'
+    """There was no path, and the map has changed since."""
+    HEURISTIC_INVALIDATED = 'heuristic_invalidated'
+    """A cost decreased, which makes the learned heuristic inadmissible."""
+    PERIODIC = 'periodic'
+    """The map has changed since the search began, more than restart_every intervals ago."""
+    NEW_GOAL = 'new_goal'
+    """The planner got a new goal."""
+    OFF_ROUTE = 'off_route'
+    """The agent left its route."""
+    REQUESTED = 'requested'
+    """The caller asked for a restart."""
+    MAP_MOVED = 'map_moved'
+    """The map has a new size, resolution or origin."""
+    SETTINGS = 'settings'
+    """The algorithm was changed."""
+
+    __str__ = str.__str__
+
+
+REASON_CODES = {reason: code for code, reason in enumerate(RestartReason, 1)}
+"""The kernel's numbers for the reasons; the kernel itself restarts for the first three."""
+REASONS_BY_CODE = dict(enumerate(RestartReason, 1))
+
+RestartRule = Callable[[Search, GridChange, Algorithm, float], 'RestartReason | None']
+
+
+def never(search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float) -> RestartReason | None:
+    """TB-BFS without restarts, for static maps: an agent whose route is blocked waits."""
+    return None
+
+
+def eager(search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float) -> RestartReason | None:
+    """Eager restarting (2014): restart whenever the cost function has changed."""
+    return RestartReason.EAGER if change else None
+
+
+def path_cost_increased(
+    search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float
+) -> RestartReason | None:
+    """StartNewSearch?(), Algorithm 2 of 2012: restart if the route is blocked or its cost has increased.
+
+    The route is the agent's backtracking moves and the path ahead; the paper looks at the path alone.
+    """
+    return REASONS_BY_CODE.get(search.route_invalid_reason())
+
+
+def lazy(search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float) -> RestartReason | None:
+    """RestartSearch?(), Algorithm 3 of 2014: also restart if a decreased cost may allow a shorter path.
+
+    Like path_cost_increased() it looks at the whole route.
+    """
+    if code := search.route_invalid_reason():
+        return REASONS_BY_CODE[code]
+    return could_shorten(search, change.decreased, change.unblocked, algorithm, min_improvement)
+
+
+def lazy_as_printed(
+    search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float
+) -> RestartReason | None:
+    """RestartSearch?(), Algorithm 3 to the letter, for comparison only.
+
+    It looks at the path alone, and so sends backtracking agents into obstacles.
+    """
+    path = search.branch()
+    if np.isin(path, change.increased, kind='table').any():
+        return RestartReason.COST_INCREASED if search.is_legal(path) else RestartReason.BLOCKED
+    if len(change.decreased) == 0 or algorithm.w_g == 0:
+        return None
+    limit = _shortcut_limit(search.suffix_cost(path), algorithm, 0.0)
+    shorter = search.could_shorten(change.decreased, change.unblocked, False, limit)
+    return RestartReason.SHORTCUT_OPENED if shorter else None
+
+
+RESTART_RULES: dict[str, RestartRule] = {
+    rule.__name__: rule for rule in (never, eager, lazy, path_cost_increased, lazy_as_printed)
+}
+
+
+def could_shorten(
+    search: Search,
+    decreased: NDArray[np.int32],
+    unblocked: NDArray[np.int32],
+    algorithm: Algorithm,
+    min_improvement: float,
+) -> RestartReason | None:
+    """Whether w c' is below the cost that remains, for a cell whose cost decreased.
+
+    While the search runs only cells next to closed ones count: the search will reach the others by itself.
+    """
+    if len(decreased) == 0 or algorithm.w_g == 0:  # greedy search promises nothing about costs
+        return None
+    remaining = search.remaining_cost()
+    if remaining is None:
+        return RestartReason.BLOCKED
+    limit = _shortcut_limit(remaining, algorithm, min_improvement)
+    shorter = search.could_shorten(decreased, unblocked, not search.goal_found, limit)
+    return RestartReason.SHORTCUT_OPENED if shorter else None
+
+
+def _shortcut_limit(remaining: int, algorithm: Algorithm, min_improvement: float) -> int:
+    """The least whole c' that does not satisfy w c' < remaining (1 - min_improvement); exact if that is 0."""
+    if min_improvement:
+        remaining = math.ceil(remaining * (1 - min_improvement))
+    return -(-algorithm.w_g * remaining // algorithm.w_h)

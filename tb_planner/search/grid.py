@@ -46,7 +46,7 @@ class GridChange:
 
     increased: NDArray[np.int32]
     decreased: NDArray[np.int32]
-    opened: NDArray[np.int32]  # those of decreased past which diagonal steps may have become legal
+    unblocked: NDArray[np.int32]  # those of decreased past which diagonal steps may have become legal
 
     def __bool__(self) -> bool:
         return bool(len(self.increased) or len(self.decreased))
@@ -61,7 +61,7 @@ class GridChange:
         return cls(
             *(
                 np.concatenate([np.empty(0, np.int32), *(getattr(part, name) for part in parts)])
-                for name in ('increased', 'decreased', 'opened')
+                for name in ('increased', 'decreased', 'unblocked')
             )
         )
 
@@ -349,8 +349,8 @@ def _difference(grid: Grid, box: Box, old: NDArray[np.uint16], new: NDArray[np.u
     before, after = old[rows, columns], new[rows, columns]
     states = ((rows + box.y0) * grid.width + columns + box.x0).astype(np.int32)
     rises = (after == BLOCKED) | ((before != BLOCKED) & (after > before))
-    opened = (before == BLOCKED) & (not grid.corner_cutting)
-    return GridChange(states[rises], states[~rises], states[opened])
+    unblocked = (before == BLOCKED) & (not grid.corner_cutting)
+    return GridChange(states[rises], states[~rises], states[unblocked])
 
 
 def _checked_array(values: ArrayLike) -> NDArray[np.generic]:

@@ -21,7 +21,7 @@ cdef enum:
     PAGE = 4096
     BEYOND = 4095
     LIST = -1
-    SHORT = 8
+    SHORT_LIST = 8
     TRAIL = 4096
     SEARCH = 0
     TRACE = 1
@@ -36,7 +36,7 @@ cpdef enum:
     GOAL_FOUND = 5
 
 cpdef enum:
-    STANDS = 0
+    ROUTE_VALID = 0
     BLOCKED = 1
     COST_INCREASED = 2
     SEARCH_EXHAUSTED = 3
@@ -255,15 +255,15 @@ cdef class Search:
     @cython.locals(last='int', turn='long long', cost='long long')
     cdef long long planned_cost(self) noexcept nogil
     @cython.locals(cost='long long')
-    cdef int fault(self) noexcept nogil
+    cdef int invalid_reason(self) noexcept nogil
     cdef bint reaches_goal(self) noexcept nogil
     @cython.locals(reason='int', direction='unsigned long long')
-    cdef int think(self) noexcept nogil
+    cdef int search_step(self) noexcept nogil
     @cython.locals(straight='bint')
     cdef long long length_between(self, int s, int t) noexcept nogil
     @cython.locals(n='int', s='int')
     cpdef take_log(self, bint whole)
-    cpdef int way_back_length(self)
+    cpdef int backtracking_length(self)
     @cython.locals(n='int')
     cpdef int route_length(self)
     @cython.locals(out='int[::1]', n='int', s='int', i='int', y='int')
@@ -272,9 +272,9 @@ cdef class Search:
     cpdef long long walk(self, long long steps)
     cdef find_on_path(self)
     @cython.locals(out='signed char[::1]')
-    cpdef draw(self, picture, signed char unknown, signed char expanded, signed char opened)
+    cpdef classify_states(self, picture, signed char unknown, signed char expanded, signed char opened)
     @cython.locals(s='int')
-    cdef void draw_states(self, signed char[::1] out, signed char unknown, signed char expanded, signed char opened) noexcept nogil
+    cdef void classify_all(self, signed char[::1] out, signed char unknown, signed char expanded, signed char opened) noexcept nogil
     cdef int next_state(self) noexcept nogil
     @cython.locals(s='int', t='int', d='int', sum_of_costs='long long')
     cdef int move_agent(self) noexcept nogil
@@ -287,7 +287,7 @@ cdef class Search:
     @cython.locals(d='int', e='int', u='int')
     cdef bint leads_below(self, int v, bint past, long long limit) noexcept nogil
     @cython.locals(below='bint')
-    cpdef bint could_shorten(self, decreased, opened, bint only_next_to_closed, long long limit)
+    cpdef bint could_shorten(self, decreased, unblocked, bint only_next_to_closed, long long limit)
     @cython.locals(limit_at_cell='long long', y_current='int', x_current='int', i='int', v='int', y='int', x='int', c='long long')
     cdef bint any_leads_below(self, bint past, bint only_next_to_closed, long long limit) noexcept nogil
     @cython.locals(s='int', n='int', i='int', turn='long long', ahead='long long')

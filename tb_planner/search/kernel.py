@@ -44,13 +44,13 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
     PAGE_BITS, PAGE = 12, 4096  # values of f in a page, and pages in the directory
     BEYOND = 4095  # the directory's last entry: all that lies beyond the window
     LIST = -1  # in page_of: no page, one unordered list
-    SHORT = 8  # a list of so many states is searched rather than spread over a page
+    SHORT_LIST = 8  # a list of so many states is searched rather than spread over a page
     TRAIL = 4096
     MOVED, WAITED, AT_GOAL, NO_PATH = 0, 1, 2, 3  # what run() answers
     PATH_FULL = 4  # the path outgrew its buffer: grow_path() and run on
     GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
     SEARCH, TRACE = 0, 1  # where an interval stands
-    STANDS, BLOCKED, COST_INCREASED, SEARCH_EXHAUSTED = (
+    ROUTE_VALID, BLOCKED, COST_INCREASED, SEARCH_EXHAUSTED = (
         0,
         1,
         2,
@@ -157,7 +157,7 @@ class Search:
         if shortcut and len(self.cost_ahead) < self.capacity:
             self.cost_ahead = zeros(self.capacity, np.int64)
 
-    def act(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
+    def set_policy(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
         """How the agent acts: its restart rule's part in an interval, and the 2009 paper's sliced trace-back."""
         self.check_route, self.restart_when_refused = check_route, restart_when_refused
         self.must_act, self.min_improvement = must_act, min_improvement
@@ -418,7 +418,7 @@ class Search:
                 continue
             if self.page_of[d] != LIST:
                 break
-            s = self.lowest_of_list(d, SHORT)
+            s = self.lowest_of_list(d, SHORT_LIST)
             if s != NONE:
                 return s
             self.spread(d)
@@ -651,7 +651,7 @@ class Search:
         return length
 
     def expand(self, s, plain):
-        """Closes s, relaxes its successors. A plain search has no learned h, heap, costs or re-opening to think of."""
+        """Closes s and relaxes its successors. A plain search has no learned h, heap, costs or re-opening."""
         w = self.width
         y = s // w
         x = s - y * w
@@ -859,8 +859,8 @@ class Search:
             return cost + self.g(self.on_path(1)) - turn + self.step_cost(self.on_path(1), last)
         return cost + self.g(last) - turn
 
-    def fault(self):
-        """The route is BLOCKED, or COST_INCREASED than expected by more than min_improvement, or it STANDS; after
+    def invalid_reason(self):
+        """The route is BLOCKED, or COST_INCREASED than expected by more than min_improvement, or it ROUTE_VALID; after
         find_meeting()."""
         if not self.expecting:
             self.expected = self.planned_cost()
@@ -871,7 +871,7 @@ class Search:
         if cost > self.expected * (1.0 + self.min_improvement):
             return COST_INCREASED
         self.expected = min(self.expected, cost)
-        return STANDS
+        return ROUTE_VALID
 
     # ---------------------------------------------------------------------- the shortcut search of 2009
     def walk_by_list(self):
@@ -1020,7 +1020,7 @@ class Search:
         """The route does."""
         return self.path_length > 0 and self.on_path(0) == self.s_goal
 
-    def think(self):
+    def search_step(self):
         """Search unless the goal is found, trace, look at the route: MOVED if the agent may move now."""
         if self.phase == SEARCH:
             self.k_left = self.k
@@ -1047,8 +1047,8 @@ class Search:
         if self.stale and self.check_route and self.path_length > 0 and not self.expecting:
             if not self.find_meeting():
                 return PATH_FULL
-            reason = self.fault()
-            if reason != STANDS:
+            reason = self.invalid_reason()
+            if reason != ROUTE_VALID:
                 self.restart(reason)
                 return WAITED
         if self.shortcut and self.may_look_for_shortcut():
@@ -1115,7 +1115,7 @@ class Search:
     def run_intervals(self):
         status = AT_GOAL if self.s_current == self.s_goal else WAITED
         while status <= WAITED and self.intervals_left > 0 and self.trail_length < TRAIL:
-            status = self.think()
+            status = self.search_step()
             if status >= PATH_FULL:
                 return status
             if status == MOVED:
@@ -1148,7 +1148,7 @@ class Search:
         """The next search starts from the user-given h."""
         self.learned_searches = -1 if self.search != 0 else 0  # the next search counts the one before it
 
-    def spend(self, k, trace_steps, trace_steps_found):
+    def set_budget(self, k, trace_steps, trace_steps_found):
         """What an interval has: k expansions (N_E), and, if trace-back is sliced, so many steps of it (N_T)."""
         self.k, self.trace_steps, self.trace_steps_found = k, trace_steps, trace_steps_found
 
@@ -1164,9 +1164,9 @@ class Search:
     def search_and_trace(self):
         """An interval's first half; MOVED if the agent may move."""
         if self.k < 64:
-            return self.think()
+            return self.search_step()
         with cython.nogil:
-            status = self.think()
+            status = self.search_step()
         return status
 
     def move(self):
@@ -1236,7 +1236,7 @@ class Search:
             back.append(s)
         return back, np.asarray(self.buffer)[self.path : self.path + self.meeting + 1][::-1].tolist()
 
-    def way_back_length(self):
+    def backtracking_length(self):
         """How many steps it is back to path."""
         if self.path_length == 0:
             return 0
@@ -1251,7 +1251,7 @@ class Search:
 
     def route_length(self):
         """How many steps the route has."""
-        n = self.way_back_length()
+        n = self.backtracking_length()
         return n + self.meeting if self.path_length else n
 
     def write_route(self, cells, most):
@@ -1335,20 +1335,20 @@ class Search:
             return None
         return cost + self.h_between(self.on_path(0), self.s_goal)
 
-    def route_fault(self):
-        """BLOCKED, COST_INCREASED or STANDS: the rise part of RestartSearch?(), over the whole route."""
+    def route_invalid_reason(self):
+        """BLOCKED, COST_INCREASED or ROUTE_VALID: the rise part of RestartSearch?(), over the whole route."""
         if self.path_length == 0:
-            return STANDS
+            return ROUTE_VALID
         while not self.find_meeting():
             self.grow_path()
-        return self.fault()
+        return self.invalid_reason()
 
-    def could_shorten(self, decreased, opened, only_next_to_closed, limit):
+    def could_shorten(self, decreased, unblocked, only_next_to_closed, limit):
         """h(s_current, u) + c(u, v) + h(v, s_goal), Algorithm 3's c', is below the limit for some arc whose cost fell.
 
         These are the arcs at the decreased cells and, of those that were blocked, the diagonal steps past them.
         """
-        for cells, past in ((decreased, False), (opened, True)):
+        for cells, past in ((decreased, False), (unblocked, True)):
             self.cells = memoryview(cells)
             if len(self.cells) < 256:
                 below = self.any_leads_below(past, only_next_to_closed, limit)
@@ -1400,14 +1400,14 @@ class Search:
         """For every state, whether the running search has closed it."""
         return self.is_known() & ((np.asarray(self.word) & np.uint64(CLOSED)) != 0)
 
-    def draw(self, picture, unknown, expanded, opened):
+    def classify_states(self, picture, unknown, expanded, opened):
         """Writes one of these numbers for every state: the running search does not know it, has closed it, or has it in
         Open."""
         out = memoryview(picture)
         with cython.nogil:
-            self.draw_states(out, unknown, expanded, opened)
+            self.classify_all(out, unknown, expanded, opened)
 
-    def draw_states(self, out, unknown, expanded, opened):
+    def classify_all(self, out, unknown, expanded, opened):
         for s in range(self.states):
             if not self.known(s):
                 out[s] = unknown

@@ -1,9 +1,14 @@
-"""TimeBoundedPlanner: an agent that searches k expansions an interval and moves; observe() takes in map changes."""
+"""TimeBoundedPlanner, an agent that searches k expansions an interval and moves, and find_path, a search to its end.
+
+Nothing here reads a clock, except `TimeBoundedPlanner.search(seconds=...)` for callers who ask for it.
+"""
 
 from __future__ import annotations
 
 import enum
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,25 +17,47 @@ from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.geometry import Cell
 from tb_planner.search import kernel
-from tb_planner.search.algorithms import Algorithm, tba_star
+from tb_planner.search.algorithms import (
+    REASON_CODES,
+    REASONS_BY_CODE,
+    RESTART_RULES,
+    Algorithm,
+    RestartReason,
+    check_algorithm,
+    could_shorten,
+    tba_star,
+)
 from tb_planner.search.grid import COST_STEPS, GoalBlocked, Grid, GridChange, StartBlocked
-from tb_planner.search.restart import CODES, REASONS, RULES, RestartReason, could_shorten
 
 UNBOUNDED = 2**62
 STRAIGHT = 985  # the kernel's unit: a straight step
 
+MIN_CHUNK = 32
+"""Expansions of the smallest chunk of a timed search: some microseconds compiled, a millisecond as plain Python."""
+MAX_CHUNK_GROWTH = 8
+"""A chunk is at most this many times as large as the one before."""
+MIN_TIME_FRACTION = 0.05
+"""A timed search ends when less than this fraction of its time is left: each chunk traces its path back."""
+
 
 class Status(enum.IntEnum):
-    """How an interval ended, or a search."""
+    """How an interval or a search ended.
+
+    >>> print(Status.AT_GOAL)
+    AT_GOAL
+    """
 
     MOVED = 0
     """The agent moved one cell along its route."""
     WAITED = 1
-    """No move: the search has just been restarted, or a path is still being traced."""
+    """The agent did not move: the search has just been restarted, or a path is still being traced."""
     AT_GOAL = 2
     """The agent is at its goal."""
     NO_PATH = 3
     """On the present map no path leads from the agent to its goal. A later map may change that."""
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -45,61 +72,80 @@ class Resources:
         whole = isinstance(self.R, int) and isinstance(self.c, int) and self.R >= 1 and self.c >= 1
         if not whole or self.R * self.c > UNBOUNDED or not 0 < self.r < 1 or self.expansions < 1:
             raise ValueError(
-                f'R = {self.R}, r = {self.r}, c = {self.c}; R and c are whole and >= 1, R c is at most {UNBOUNDED}, '
-                'r is between 0 and 1, and R r >= 1'
+                f'R = {self.R}, r = {self.r}, c = {self.c}; R and c must be whole numbers of at least 1, R c at most '
+                f'{UNBOUNDED}, r between 0 and 1, and R r at least 1'
             )
 
     @property
     def expansions(self) -> int:
-        """N_E"""
+        """N_E: expansions an interval."""
         return math.floor(self.R * self.r)
 
     @property
     def trace_steps(self) -> int:
-        """N_T"""
+        """N_T: trace steps an interval."""
         return (self.R - self.expansions) * self.c
 
     @property
     def trace_steps_found(self) -> int:
-        """All of R, once no more expansions are needed."""
+        """Trace steps an interval when the goal is found: all of R."""
         return self.R * self.c
 
     @property
     def first_expansions(self) -> int:
-        """So few that the first path can be traced in the same interval."""
+        """Expansions of the first interval: few enough to trace the first path in the same interval."""
         return min(self.expansions, self.trace_steps)
 
 
 class Figures(NamedTuple):
-    """Counted since the planner was made."""
+    """An agent's counts since it was made."""
 
     intervals: int
     moves: int
     back_moves: int
+    """Moves back along the search tree."""
     expansions: int
     searches: int
-    straight: int  # straight moves, or sums of costs over them
+    straight: int
+    """Straight moves, or the sum of costs over them, see Grid.step_sums()."""
     diagonal: int
 
 
 class Expanded(NamedTuple):
-    """States that a search has expanded since somebody asked last, in the order in which it did."""
+    """States that a search has expanded since the last call, in the order of their expansion."""
 
     is_new: bool
-    """The search has begun since; all that the one before had expanded is forgotten."""
+    """Whether the search began after the last call, so that states of the search before no longer count."""
     root: int
     states: NDArray[np.int32]
 
 
 class TimeBoundedPlanner:
-    """MoveToGoal, an interval at a time. The grid is the agent's own: observe() writes into it.
+    """MoveToGoal of the papers, one interval at a time, for an agent on a grid that changes.
 
-    k: expansions an interval, or Resources. trace_steps: N_T, None is unbounded. min_improvement: the fraction by which
-    a restart for a shorter way must shorten it, and by which a rise that does not block must make the route dearer.
-    start_tolerance, goal_tolerance: how many cells away a free one may stand in for a blocked one.
-    clean_search_every: after so many intervals a search on a map that has changed since then is restarted; 0: never.
-    All but Resources may be set to another value at any time; a tolerance counts from the next change of the map or
-    goal on. Its search takes the memory that the grid keeps, if there is any.
+    The grid belongs to the planner: observe() writes into it.
+
+    >>> import numpy as np
+    >>> blocked = np.zeros((3, 5), bool)
+    >>> blocked[:2, 2] = True
+    >>> planner = TimeBoundedPlanner(Grid(blocked), (0, 0), (4, 0), k=4)
+    >>> while planner.step() not in (Status.AT_GOAL, Status.NO_PATH):
+    ...     pass
+    >>> planner
+    TimeBoundedPlanner(TBA*, k=4, at (4, 0), goal (4, 0), AT_GOAL)
+    >>> planner.observe(np.ones((1, 1), bool), at=(1, 2))  # an obstacle at (1, 2): nothing to restart
+    False
+
+    algorithm: what to search with, by default tba_star().
+    k: expansions an interval, or Resources.
+    trace_steps: N_T, trace steps an interval; None is unbounded.
+    min_improvement: a decreased cost restarts the search only if it can shorten the route by this fraction, and an
+        increased cost only if it makes the route this fraction longer.
+    start_tolerance, goal_tolerance: if the cell is blocked, a free cell up to this many cells away replaces it.
+    restart_every: a search on a map that has changed is restarted after this many intervals; 0 is never.
+
+    All but Resources may be set at any time; a tolerance counts from the next change of the map or goal on. The search
+    uses the memory that the grid keeps, if there is any.
     """
 
     def __init__(
@@ -114,27 +160,28 @@ class TimeBoundedPlanner:
         min_improvement: float = 0.0,
         start_tolerance: int = 0,
         goal_tolerance: int = 0,
-        clean_search_every: int = 0,
+        restart_every: int = 0,
     ):
-        self.algorithm = tba_star() if algorithm is None else algorithm
-        if not isinstance(self.algorithm, Algorithm):
-            raise ValueError(f'algorithm is {algorithm!r}; make one with a factory, such as tba_star()')
-        self._check(k, trace_steps, min_improvement, start_tolerance, goal_tolerance, clean_search_every)
+        if not isinstance(grid, Grid):
+            raise TypeError(f'grid is {type(grid).__name__}; pass a Grid, for example Grid(array)')
+        self.algorithm = tba_star() if algorithm is None else check_algorithm(algorithm)
+        self._check(k, trace_steps, min_improvement, start_tolerance, goal_tolerance, restart_every)
         self.grid = grid
         self._k = k
         self._trace_steps = trace_steps
         self._min_improvement = float(min_improvement)
         self._start_tolerance = start_tolerance
         self._goal_tolerance = goal_tolerance
-        self._clean_search_every = clean_search_every
+        self._restart_every = restart_every
         s_start, s_goal = self._start_state(start), self._goal_state(goal)
         self._goal = grid.cell(grid.state(goal))
-        self._passed: _PassedFalls | None = None
+        self._passed: _PassedDecreases | None = None
+        self._timed_search = TimedSearch()
         self._search = grid.take_search()
         self._search.forget_figures()
         self._search.forget_learned()
         configure(self._search, self.algorithm)
-        self._search.act(
+        self._search.set_policy(
             self.algorithm.restart in ('lazy', 'path_cost_increased'),
             self.algorithm.restart != 'never',
             isinstance(k, Resources),
@@ -143,6 +190,14 @@ class TimeBoundedPlanner:
         )
         self._budget(first=True)
         self._begin(s_start, s_goal, None)
+
+    def __repr__(self) -> str:
+        if not hasattr(self, '_search'):
+            return f'TimeBoundedPlanner({self.algorithm.title}, released)'
+        return (
+            f'TimeBoundedPlanner({self.algorithm.title}, k={self.k}, at {self.current_cell}, goal {self.goal}, '
+            f'{self.status})'
+        )
 
     # -------------------------------------------------------------------------------------------------- an interval
     def step(self) -> Status:
@@ -161,16 +216,27 @@ class TimeBoundedPlanner:
             intervals -= 1
             if code > kernel.WAITED or intervals == 0:
                 return search.take_trail()
-        if self.clean_search_every:
-            self._run_with_clean_searches(intervals)
+        if self.restart_every:
+            self._run_with_periodic_restarts(intervals)
         else:
             self._run(intervals)
         return search.take_trail()
 
-    def search(self, expansions: int | None = None) -> Status:
-        """An interval's first half: k expansions, or as many as given, unless the goal is found; then trace back.
+    def search(self, expansions: int | None = None, *, seconds: float | None = None) -> Status:
+        """The first half of an interval: search unless the goal is found, then trace the path back.
 
-        MOVED says that the agent may move now."""
+        It makes k expansions, or the number given, or searches for a time: then in chunks that fit into the time left,
+        and at least one of 32 expansions. MOVED means that the agent may move now.
+
+        >>> import numpy as np
+        >>> planner = TimeBoundedPlanner(Grid(np.zeros((100, 100), bool)), (0, 0), (99, 99))
+        >>> planner.search(seconds=0.02), planner.expansions > 0
+        (<Status.MOVED: 0>, True)
+        """
+        if seconds is not None:
+            if expansions is not None:
+                raise ValueError(f'expansions is {expansions} and seconds is {seconds}; give one of them')
+            return self._timed_search.search(self, seconds)
         if expansions is not None:
             check_whole('expansions', expansions, 1)
         if self._search.s_current == self._search.s_goal:
@@ -178,12 +244,12 @@ class TimeBoundedPlanner:
             return self.status
         if expansions is not None:
             self._budget(first=False, expansions=expansions)
-        if self._is_clean_search_due():
+        if self._is_restart_due():
             self._restart(RestartReason.PERIODIC)
         while (code := self._search.search_and_trace()) > kernel.NO_PATH:
             if code == kernel.PATH_FULL:
                 self._search.grow_path()
-            elif reason := self._passed_falls_matter():
+            elif reason := self._passed_decreases_matter():
                 self._restart(reason)
                 code = kernel.WAITED
                 break
@@ -350,13 +416,13 @@ class TimeBoundedPlanner:
         self._goal_tolerance = goal_tolerance
 
     @property
-    def clean_search_every(self) -> int:
-        return self._clean_search_every
+    def restart_every(self) -> int:
+        return self._restart_every
 
-    @clean_search_every.setter
-    def clean_search_every(self, clean_search_every: int) -> None:
-        check_whole('clean_search_every', clean_search_every, 0)
-        self._clean_search_every = clean_search_every
+    @restart_every.setter
+    def restart_every(self, restart_every: int) -> None:
+        check_whole('restart_every', restart_every, 0)
+        self._restart_every = restart_every
 
     @property
     def current_cell(self) -> Cell:
@@ -413,9 +479,9 @@ class TimeBoundedPlanner:
         return int(self._search.route_version)
 
     @property
-    def way_back(self) -> int:
-        """How many of the route's moves are back-moves."""
-        return int(self._search.way_back_length())
+    def backtracking_length(self) -> int:
+        """The number of backtracking moves with which the route begins."""
+        return int(self._search.backtracking_length())
 
     @property
     def expansions(self) -> int:
@@ -431,11 +497,11 @@ class TimeBoundedPlanner:
     def restarts(self) -> dict[RestartReason, int]:
         """How often, and why, a search has been started over; the sum is searches - 1."""
         counts = self._search.restarts
-        return {reason: counts[code] for reason, code in CODES.items()}
+        return {reason: counts[code] for reason, code in REASON_CODES.items()}
 
     @property
     def last_restart(self) -> RestartReason | None:
-        return REASONS.get(self._search.last_restart)
+        return REASONS_BY_CODE.get(self._search.last_restart)
 
     @property
     def intervals(self) -> int:
@@ -478,7 +544,7 @@ class TimeBoundedPlanner:
     def search_picture(self, unknown: int = -1, expanded: int = 50, opened: int = 100) -> NDArray[np.int8]:
         """[y, x]: one of these numbers for every cell that the search has not met, has closed, or has in Open."""
         picture = np.empty((self.grid.height, self.grid.width), np.int8)
-        self._search.draw(picture.reshape(-1), unknown, expanded, opened)
+        self._search.classify_states(picture.reshape(-1), unknown, expanded, opened)
         return picture
 
     def open_cells(self) -> list[tuple[Cell, float, float]]:
@@ -503,7 +569,7 @@ class TimeBoundedPlanner:
     def _begin(self, s_current: int, s_goal: int, reason: RestartReason | None) -> None:
         self._passed = None
         self._search.pause_when_found = False
-        self._search.start(s_current, s_goal, CODES[reason] if reason else 0)
+        self._search.start(s_current, s_goal, REASON_CODES[reason] if reason else 0)
         self.status = Status.AT_GOAL if s_current == s_goal else Status.WAITED
 
     def _restart(self, reason: RestartReason, s_goal: int | None = None) -> None:
@@ -522,7 +588,7 @@ class TimeBoundedPlanner:
             return RestartReason.START_BLOCKED
         if misled:
             return RestartReason.HEURISTIC_INVALIDATED
-        return RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement)
+        return RESTART_RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement)
 
     def _free_start(self) -> int:
         """The agent's state, or, if it has been blocked, a free one within the tolerance, if there is any."""
@@ -536,7 +602,7 @@ class TimeBoundedPlanner:
             if code == kernel.PATH_FULL:
                 search.grow_path()
             elif code == kernel.GOAL_FOUND:
-                if reason := self._passed_falls_matter():
+                if reason := self._passed_decreases_matter():
                     self._restart(reason)
                     search.pass_interval()
                     code = kernel.WAITED
@@ -548,27 +614,27 @@ class TimeBoundedPlanner:
         self.status = Status(code)
         return int(code)
 
-    def _run_with_clean_searches(self, intervals: int) -> None:
+    def _run_with_periodic_restarts(self, intervals: int) -> None:
         last = self._search.intervals + intervals
         while (left := last - self._search.intervals) > 0 and not self._search.trail_is_full():
-            if self._is_clean_search_due():
+            if self._is_restart_due():
                 self._restart(RestartReason.PERIODIC)
-            if self._run(min(left, self.clean_search_every)) > kernel.WAITED:
+            if self._run(min(left, self.restart_every)) > kernel.WAITED:
                 break
 
-    def _is_clean_search_due(self) -> bool:
-        if not self.clean_search_every or not self._search.stale:
+    def _is_restart_due(self) -> bool:
+        if not self.restart_every or not self._search.stale:
             return False
-        return bool(self._search.intervals - self._search.search_began >= self.clean_search_every)
+        return bool(self._search.intervals - self._search.search_began >= self.restart_every)
 
     def _let_pass(self, change: GridChange) -> None:
         """Falls that do not matter yet are tested again when the goal is found."""
         if self._passed is None or self._passed.search != self._search.searches:
-            self._passed = _PassedFalls(self._search.searches, self.grid.width * self.grid.height)
+            self._passed = _PassedDecreases(self._search.searches, self.grid.width * self.grid.height)
         self._passed.add(change)
         self._search.pause_when_found = True
 
-    def _passed_falls_matter(self) -> RestartReason | None:
+    def _passed_decreases_matter(self) -> RestartReason | None:
         self._search.pause_when_found = False
         passed, self._passed = self._passed, None
         if passed is None or passed.search != self._search.searches:
@@ -598,10 +664,10 @@ class TimeBoundedPlanner:
     def _budget(self, first: bool, expansions: int | None = None) -> None:
         if isinstance(self._k, Resources):
             k = expansions or (self._k.first_expansions if first else self._k.expansions)
-            self._search.spend(k, self._k.trace_steps, self._k.trace_steps_found)
+            self._search.set_budget(k, self._k.trace_steps, self._k.trace_steps_found)
         else:
             steps = UNBOUNDED if self._trace_steps is None else self._trace_steps
-            self._search.spend(expansions or self._k, steps, steps)
+            self._search.set_budget(expansions or self._k, steps, steps)
 
     def _check(
         self,
@@ -610,11 +676,11 @@ class TimeBoundedPlanner:
         min_improvement: float,
         start_tolerance: int,
         goal_tolerance: int,
-        clean_search_every: int,
+        restart_every: int,
     ) -> None:
         if isinstance(k, Resources):
             if trace_steps is not None:
-                raise ValueError(f'trace_steps is {trace_steps}; Resources say it already')
+                raise ValueError(f'trace_steps is {trace_steps}; leave it out, Resources contain it')
         else:
             check_whole('k', k, 1)
         if trace_steps is not None:
@@ -624,28 +690,128 @@ class TimeBoundedPlanner:
         _check_fraction('min_improvement', min_improvement)
         check_whole('start_tolerance', start_tolerance, 0)
         check_whole('goal_tolerance', goal_tolerance, 0)
-        check_whole('clean_search_every', clean_search_every, 0)
+        check_whole('restart_every', restart_every, 0)
 
 
-class _PassedFalls:
+class _PassedDecreases:
     """Falls that did not matter to a search when they came: each cell once, whatever becomes of it later."""
 
     def __init__(self, search: int, states: int):
         self.search = search
-        self._parts: list[list[NDArray[np.int32]]] = [[], []]  # decreased, opened
+        self._parts: list[list[NDArray[np.int32]]] = [[], []]  # decreased, unblocked
         self._seen = np.zeros((2, states), bool)
 
     def add(self, change: GridChange) -> None:
         """The work goes with the size of the change."""
-        for parts, seen, states in zip(self._parts, self._seen, (change.decreased, change.opened), strict=True):
+        for parts, seen, states in zip(self._parts, self._seen, (change.decreased, change.unblocked), strict=True):
             new = states[~seen[states]]
             seen[new] = True
             parts.append(new)
 
     def all(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(decreased, opened)"""
-        decreased, opened = (np.concatenate(parts) for parts in self._parts)
-        return decreased, opened
+        """(decreased, unblocked)"""
+        decreased, unblocked = (np.concatenate(parts) for parts in self._parts)
+        return decreased, unblocked
+
+
+class TimedSearch:
+    """Searches for a given time in chunks of expansions, and learns from chunk to chunk how many fit.
+
+    A chunk is small against the time left, so that a search never runs far beyond its time.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._chunk, self._chunk_s = MIN_CHUNK // MAX_CHUNK_GROWTH, 0.0  # the last one, in expansions and in time
+
+    def search(self, planner: TimeBoundedPlanner, seconds: float) -> Status:
+        """One chunk at least, so that every call makes progress; then more while another one fits."""
+        if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
+            raise ValueError(f'seconds is {seconds!r}; it must be a finite number of at least 0')
+        end = self._clock() + seconds
+        chunk = self._fitting(seconds)
+        while True:
+            began, before = self._clock(), planner.expansions
+            status = planner.search(chunk)
+            now, expanded = self._clock(), planner.expansions - before
+            if planner.goal_found or status in (Status.NO_PATH, Status.AT_GOAL):
+                return status
+            if expanded >= chunk:
+                self._chunk, self._chunk_s = expanded, now - began
+            if end - now <= MIN_TIME_FRACTION * seconds:
+                return status
+            chunk = self._fitting(end - now)
+
+    def _fitting(self, left_s: float) -> int:
+        """The expansions that half of the time left allows, since the pace may change; not many more than last time."""
+        pace = self._chunk / max(self._chunk_s, 1e-9)
+        return max(min(int(left_s / 2 * pace), MAX_CHUNK_GROWTH * self._chunk), MIN_CHUNK)
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The result of find_path(): AT_GOAL with a path, or NO_PATH."""
+
+    status: Status
+    cells: list[Cell]
+    """The path, from start to goal; empty if there is none."""
+    cost: float
+    """The path's cost; inf if there is none."""
+    expansions: int
+
+
+def find_path(grid: Grid | ArrayLike, start: Cell, goal: Cell, algorithm: Algorithm | None = None) -> SearchResult:
+    """Best-First-Search() from start to goal, without a bound on time.
+
+    grid: a Grid, or an array [y, x] for one: bool (True is blocked) or float costs (inf is blocked). A Grid keeps the
+    search's memory for the next call.
+
+    >>> import numpy as np
+    >>> blocked = np.zeros((3, 3), bool)
+    >>> blocked[1, :2] = True
+    >>> result = find_path(blocked, start=(0, 0), goal=(0, 2))
+    >>> print(result.status, result.cost, result.cells)
+    AT_GOAL 6.0 [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2), (1, 2), (0, 2)]
+    """
+    if not isinstance(grid, Grid):
+        grid = Grid(grid)
+    algorithm = tba_star() if algorithm is None else check_algorithm(algorithm)
+    s_start, s_goal = grid.state(start, 'start'), grid.state(goal, 'goal')
+    if grid.is_blocked(start):
+        raise StartBlocked(blocked_and_none_near('start', start, 0))
+    if grid.is_blocked(goal):
+        raise GoalBlocked(blocked_and_none_near('goal', goal, 0))
+    search = grid.take_search()
+    configure(search, algorithm)
+    before = search.expansions
+    search.forget_learned()
+    search.set_budget(UNBOUNDED, UNBOUNDED, UNBOUNDED)
+    search.start(s_start, s_goal)
+    while search.search_and_trace() == kernel.PATH_FULL:
+        search.grow_path()
+    states = search.path_states() if search.goal_found else np.empty(0, np.int32)
+    expansions = int(search.expansions - before)
+    grid.keep_search(search)
+    if not len(states):
+        return SearchResult(Status.NO_PATH, [], math.inf, expansions)
+    return SearchResult(Status.AT_GOAL, grid.cells(states), grid.cost_of(*grid.step_sums(states)), expansions)
+
+
+def distances_to(grid: Grid, goal: Cell) -> kernel.Search:
+    """Dijkstra's algorithm, from the goal to everywhere: g of a state is its distance."""
+    search = grid.new_search()
+    search.configure(1, 0)
+    search.set_budget(UNBOUNDED, UNBOUNDED, UNBOUNDED)
+    search.start(grid.state(goal), -1)
+    search.search_and_trace()
+    return search
+
+
+def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
+    """How many steps of this walk lie on no shortest path to the goal."""
+    search = distances_to(grid, goal)
+    distance = search.g_values(states)
+    return int(np.count_nonzero(distance[:-1] != search.step_costs(states) + distance[1:]))
 
 
 def configure(search: kernel.Search, algorithm: Algorithm) -> None:
@@ -668,9 +834,9 @@ def blocked_and_none_near(what: str, cell: Cell, tolerance: int) -> str:
 
 def check_whole(name: str, value: int, least: int) -> None:
     if not isinstance(value, (int, np.integer)) or not least <= value <= UNBOUNDED:
-        raise ValueError(f'{name} is {value}; it is a whole number, {least} to {UNBOUNDED}')
+        raise ValueError(f'{name} is {value}; it must be a whole number between {least} and {UNBOUNDED}')
 
 
 def _check_fraction(name: str, value: float) -> None:
     if not isinstance(value, (int, float)) or not 0 <= value < 1:
-        raise ValueError(f'{name} is {value}; it is a fraction, 0 to below 1')
+        raise ValueError(f'{name} is {value}; it must be a fraction from 0 to below 1')

@@ -11,8 +11,7 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 from tb_planner.search.distance import squared_distances
 from tb_planner.search.grid import Grid
-from tb_planner.search.path import find_path
-from tb_planner.search.planner import Status
+from tb_planner.search.planner import Status, find_path
 
 TRIES = 200
 FAR = 0.4

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Cell
 from tb_planner.search.grid import Grid, GridChange
-from tb_planner.search.path import count_non_optimal
-from tb_planner.search.planner import Figures, Status
+from tb_planner.search.planner import Figures, Status, count_non_optimal
 from tb_planner.simulation.world import Static, World
 
 

@@ -21,10 +21,17 @@ from tb_planner.geometry import Cell
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.files import Map, read_map
 from tb_planner.search import kernel
-from tb_planner.search.algorithms import ALGORITHMS, RESTARTS, TIES, Algorithm, tba_star
+from tb_planner.search.algorithms import (
+    ALGORITHMS,
+    RESTART_RULES,
+    TIES,
+    Algorithm,
+    make_algorithm,
+    takes_weight,
+    tba_star,
+)
 from tb_planner.search.grid import Grid
-from tb_planner.search.path import Plan, find_path
-from tb_planner.search.planner import Status, TimeBoundedPlanner
+from tb_planner.search.planner import SearchResult, Status, TimeBoundedPlanner, find_path
 from tb_planner.simulation.run import Run, move_to_goal
 from tb_planner.simulation.world import Static
 from tb_planner.tools import plotting as picture
@@ -34,13 +41,6 @@ from tb_planner.tools.tuning import command as tuning
 
 ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 WEIGHT = 3.0
-AS_WRITTEN = {
-    'tba_star': 'TBA*',
-    'tb_wa_star': 'TB-WA*',
-    'tb_gbfs': 'TB-GBFS',
-    'rtba_star': 'RTBA*',
-    'tbaa_star': 'TBAA*',
-}
 
 EXAMPLES = """examples:
   tb_planner solve arena.map --start 3 4 --goal 40 52
@@ -117,7 +117,7 @@ def add_search_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument('-w', '--weight', metavar='W', type=float, help=f'weight of tb_wa_star (default: {WEIGHT:g})')
     group.add_argument('-k', metavar='N', type=int, default=256, help='expansions per interval (default: 256)')
     group.add_argument('--trace-steps', metavar='N', type=int, help='trace-back steps per interval (default: no limit)')
-    group.add_argument('--restart', choices=RESTARTS, help="restart rule (default: the algorithm's own)")
+    group.add_argument('--restart', choices=RESTART_RULES, help="restart rule (default: the algorithm's own)")
     group.add_argument('--ties', choices=TIES, default='lifo', help='order of states with equal f (default: lifo)')
     group.add_argument('--max-intervals', metavar='N', type=int, help='give up after N intervals')
 
@@ -230,20 +230,14 @@ def read_cell(name: str, map_: Map, options: argparse.Namespace) -> Cell:
 
 
 def read_algorithm(options: argparse.Namespace) -> Algorithm:
-    weighted = options.algorithm == 'tb_wa_star'
-    if options.weight is not None and not weighted:
-        raise ValueError(f'-w {options.weight:g} is for tb_wa_star; {options.algorithm} takes no weight')
-    weights = (WEIGHT if options.weight is None else options.weight,) if weighted else ()
-    restarts = {} if options.restart is None else {'restart': options.restart}
-    return ALGORITHMS[options.algorithm](*weights, ties=options.ties, **restarts)
+    if options.weight is not None and not takes_weight(options.algorithm):
+        weighted = ', '.join(filter(takes_weight, ALGORITHMS))
+        raise ValueError(f'-w {options.weight:g} is for {weighted}; {options.algorithm} takes no weight')
+    weight = WEIGHT if options.weight is None else options.weight
+    return make_algorithm(options.algorithm, weight, options.restart or '', ties=options.ties)
 
 
-def label(algorithm: Algorithm) -> str:
-    name = AS_WRITTEN.get(algorithm.name, algorithm.name)
-    return f'{name} (w = {algorithm.weight:g})' if algorithm.name == 'tb_wa_star' else name
-
-
-def report(problem: SolveProblem, run: Run, optimal: Plan) -> str:
+def report(problem: SolveProblem, run: Run, optimal: SearchResult) -> str:
     """Returns the report: two lines about the problem, the outcome, and one line per figure with a remark."""
     map_, algorithm = problem.map_, problem.algorithm
     blocked = np.isinf(problem.costs).mean()
@@ -251,7 +245,7 @@ def report(problem: SolveProblem, run: Run, optimal: Plan) -> str:
     heading = [
         f'{map_.name}: {map_.width} x {map_.height} cells, {blocked:.0%} blocked; '
         f'{problem.neighbours} neighbours, {corners}',
-        f'{label(algorithm)}: k = {problem.k}, restart {algorithm.restart}, ties {algorithm.ties}; '
+        f'{algorithm.title}: k = {problem.k}, restart {algorithm.restart}, ties {algorithm.ties}; '
         f'from {problem.start} to {problem.goal}',
     ]
     rows = [
@@ -260,7 +254,7 @@ def report(problem: SolveProblem, run: Run, optimal: Plan) -> str:
     return '\n'.join([*heading, '', f'  {outcome(run)}', *rows])
 
 
-def report_rows(problem: SolveProblem, run: Run, optimal: Plan) -> list[tuple[str, str, str]]:
+def report_rows(problem: SolveProblem, run: Run, optimal: SearchResult) -> list[tuple[str, str, str]]:
     rows = [
         ('cost', f'{run.cost:,.3f}', against_optimal(run, optimal)),
         ('moves', f'{run.moves:,}', f'{run.back_moves:,} backtracking'),
@@ -282,7 +276,7 @@ def outcome(run: Run) -> str:
     return f'not arrived after {run.intervals:,} intervals'
 
 
-def against_optimal(run: Run, optimal: Plan) -> str:
+def against_optimal(run: Run, optimal: SearchResult) -> str:
     if run.status != Status.AT_GOAL:
         return '' if math.isinf(optimal.cost) else f'the optimal path costs {optimal.cost:,.3f}'
     ratio = run.cost / optimal.cost if optimal.cost else 1.0
@@ -309,7 +303,7 @@ def check_can_draw(path: Path) -> None:
     picture.check_matplotlib()
 
 
-def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: Plan, path: Path) -> None:
+def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: SearchResult, path: Path) -> None:
     cost = f'cost {run.cost:,.2f}'
     if run.status == Status.AT_GOAL and optimal.cost:
         cost += f', {run.cost / optimal.cost:.3f} times the optimal cost'
@@ -321,7 +315,7 @@ def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: 
         expanded=planner.expanded,
         open_cells=[cell for cell, _, _ in planner.open_cells()],
         walked=run.cells,
-        title=f'{problem.map_.name}: {label(problem.algorithm)}, k = {problem.k}',
+        title=f'{problem.map_.name}: {problem.algorithm.title}, k = {problem.k}',
         figures=[
             outcome(run),
             cost,

@@ -16,7 +16,7 @@ from tb_planner.maps.files import Map
 from tb_planner.search import sight
 from tb_planner.search.algorithms import tba_star
 from tb_planner.search.grid import Grid
-from tb_planner.search.path import find_path
+from tb_planner.search.planner import find_path
 from tb_planner.tools import plotting as picture
 
 Place = tuple[float, float]

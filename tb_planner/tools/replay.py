@@ -21,8 +21,8 @@ from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.navigation.budget import SearchBudget
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Search, Tick
 from tb_planner.recording import Recorder
+from tb_planner.search.algorithms import RestartReason
 from tb_planner.search.planner import TimeBoundedPlanner
-from tb_planner.search.restart import RestartReason
 from tb_planner.tools.bags import Bag, BagError, Goal
 from tb_planner.tools.bags.bag import What
 

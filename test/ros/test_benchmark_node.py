@@ -19,8 +19,7 @@ from benchmarks.node.changing_rooms import Things, corners, rooms
 from benchmarks.node.processor_time import machine_time, process_time_s
 from tb_planner.geometry import Box
 from tb_planner.search.grid import Grid
-from tb_planner.search.path import find_path
-from tb_planner.search.planner import Status
+from tb_planner.search.planner import Status, find_path
 
 COMMAND = [sys.executable, '-m', 'benchmarks', 'node', '--quick']
 LIMIT_S = 180.0

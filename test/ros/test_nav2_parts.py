@@ -22,7 +22,7 @@ from test_planner_parts import Pace, long_search
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
-from tb_planner.navigation.budget import LEAST, SearchBudget, TickBudget
+from tb_planner.navigation.budget import SearchBudget, TickBudget
 from tb_planner.navigation.path_planner import FoundPath
 from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
@@ -30,6 +30,7 @@ from tb_planner.ros.path_actions import ComputePathHandler, TickContext
 from tb_planner.ros.path_check import invalid_points
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.grid import Grid
+from tb_planner.search.planner import MIN_CHUNK
 
 
 # ------------------------------------------------------------------------------------------------------ shares
@@ -86,7 +87,7 @@ def test_two_who_search_share_a_ticks_time():
     assert other.expansions - before[1] == pytest.approx(5000, rel=0.15)
     begun = one.expansions
     shares.spend(one)
-    assert one.expansions - begun <= LEAST + 1000, 'all is spent'
+    assert one.expansions - begun <= MIN_CHUNK + 1000, 'all is spent'
 
 
 # ------------------------------------------------------------------------------------------------------ the thread

@@ -12,7 +12,7 @@ from nav_msgs.msg import OccupancyGrid
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
 KEYS = [

@@ -15,9 +15,10 @@ from rclpy.serialization import serialize_message
 from tb_planner import Grid, TimeBoundedPlanner, tba_star
 from tb_planner.config import PlannerParameters
 from tb_planner.maps.map_worker import MOST_PATCHES, MapWorker
-from tb_planner.navigation.budget import LEAST, SearchBudget
+from tb_planner.navigation.budget import SearchBudget
 from tb_planner.navigation.tick_stats import WINDOW, TickStats
 from tb_planner.ros.throttled_log import SAME_KIND_S, SAME_TEXT_S, ThrottledLog
+from tb_planner.search.planner import MIN_CHUNK
 
 
 # ------------------------------------------------------------------------------------------------------ search budget
@@ -61,7 +62,7 @@ def test_a_search_takes_its_time_and_no_more(pace, time_s):
         before_s = clock()
         budget.spend(planner)
         spent_s = clock() - before_s
-        assert spent_s <= time_s + LEAST / pace + 1e-4
+        assert spent_s <= time_s + MIN_CHUNK / pace + 1e-4
         assert spent_s >= 0.9 * time_s
     assert not planner.goal_found
 
@@ -89,7 +90,7 @@ def test_every_tick_gets_on_however_slow_the_search():
     for _ in range(3):
         before = planner.expansions
         budget.spend(planner)
-        assert planner.expansions == before + LEAST
+        assert planner.expansions == before + MIN_CHUNK
 
 
 def test_a_search_that_has_found_its_goal_takes_no_time():

@@ -21,7 +21,7 @@ from tb_planner.ros.params import as_table
 from tb_planner.ros.planner_node import PlannerNode
 from tb_planner.ros.simulator_node import SimulatorNode
 from tb_planner.ros.simulator_parameters import SimulatorParameters
-from tb_planner.search.restart import RestartReason
+from tb_planner.search.algorithms import RestartReason
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = (ROOT / 'docs' / 'reference.md').read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_planner.search.algorithms import ALGORITHMS, Algorithm
+from tb_planner.search.algorithms import Algorithm, make_algorithm, takes_weight
 
 WEIGHTS = (1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 5.0)
 
@@ -19,9 +19,7 @@ class Candidate:
 
     @property
     def row(self) -> Algorithm:
-        weight = (self.weight,) if self.algorithm == 'tb_wa_star' else ()
-        restart = {'restart': self.restart} if self.restart else {}
-        return ALGORITHMS[self.algorithm](*weight, **restart)
+        return make_algorithm(self.algorithm, self.weight, self.restart)
 
     @property
     def greed(self) -> float:
@@ -34,7 +32,7 @@ class Candidate:
         return (ours.weight, ours.restart, ours.learn_h) == (theirs.weight, theirs.restart, theirs.learn_h)
 
     def __str__(self) -> str:
-        weight = f'({self.weight:g})' if self.algorithm == 'tb_wa_star' else ''
+        weight = f'({self.weight:g})' if takes_weight(self.algorithm) else ''
         return f'{self.algorithm}{weight}' + f', {self.restart}' * bool(self.restart)
 
 

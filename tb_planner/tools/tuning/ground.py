@@ -12,8 +12,7 @@ from tb_planner.geometry import Cell
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.search.algorithms import tba_star
 from tb_planner.search.grid import Grid
-from tb_planner.search.path import find_path
-from tb_planner.search.planner import Status
+from tb_planner.search.planner import Status, find_path
 from tb_planner.tools.tuning.time_limit import DRAWN_BY, NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
 
 APART = 0.25

@@ -15,6 +15,7 @@ import yaml
 
 from tb_planner.config import PlannerParameters
 from tb_planner.parameters import as_yaml, make, refusals, specs
+from tb_planner.search.algorithms import takes_weight
 from tb_planner.tools.tuning.budget import SEARCH_SHARE, Budget
 from tb_planner.tools.tuning.candidates import Candidate
 
@@ -43,7 +44,7 @@ def candidate_of(parameters: PlannerParameters) -> Candidate:
 
 def with_candidate(parameters: PlannerParameters, candidate: Candidate, k: int, budget: Budget) -> PlannerParameters:
     """These, but for what has been tuned, and the budget's time for who sets expansions_per_tick to 0."""
-    weight = candidate.weight if candidate.algorithm == 'tb_wa_star' else parameters.weight
+    weight = candidate.weight if takes_weight(candidate.algorithm) else parameters.weight
     times = specs(PlannerParameters)['search_time_s']
     return dataclasses.replace(
         parameters,

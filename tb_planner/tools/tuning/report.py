@@ -6,6 +6,7 @@ import math
 import platform
 from collections.abc import Sequence
 
+from tb_planner.search.algorithms import takes_weight
 from tb_planner.search.grid import COST_STEPS
 from tb_planner.tools.tuning.budget import SEARCH_SHARE
 from tb_planner.tools.tuning.candidates import WEIGHTS, Candidate
@@ -143,7 +144,7 @@ def reasons(study: Study) -> dict[str, str]:
     plan, ours = study.plan, study.recommended
     found = {'algorithm': _why(study), 'tick_frequency': 'as asked for'}
     kept = ours == plan.default
-    if ours.algorithm == 'tb_wa_star' and not kept:
+    if takes_weight(ours.algorithm) and not kept:
         found['weight'] = f'tuned: the best of {", ".join(f"{weight:g}" for weight in WEIGHTS)} and 1 (tba_star)'
     if plan.conditions.world == 'static':
         found['restart'] = 'not tuned: on a map that stays as it is nothing restarts a search'
