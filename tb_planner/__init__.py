@@ -1,5 +1,6 @@
 """Time-bounded best-first search on grids that change: TBA*, TB-WA*, TB-GBFS, RTBA* and TBAA*."""
 
+from tb_planner.errors import TbPlannerError
 from tb_planner.geometry import Cell
 from tb_planner.search.algorithms import (
     ALGORITHMS,
@@ -36,6 +37,7 @@ __all__ = [
     'StartBlocked',
     'Static',
     'Status',
+    'TbPlannerError',
     'TimeBoundedPlanner',
     'Unknown',
     '__version__',

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from tb_planner.errors import BadInput
+
 Values = TypeVar('Values')
 
 _KEY = 'parameter'
@@ -20,7 +22,7 @@ _WORDS_OF_YAML = frozenset(('true', 'false', 'yes', 'no', 'on', 'off', 'y', 'n',
 _NAMES = {bool: 'true or false', int: 'a whole number', float: 'a number', str: 'a text'}
 
 
-class BadParameters(ValueError):
+class BadParameters(BadInput):
     """Values from YAML, launch file or command line that a node cannot start with; one line for each."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.geometry import Cell, MapGeometry, Pose2D
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 
@@ -29,7 +30,7 @@ _NOT_UNIT = 0.05
 _STRIPE = 2**20
 
 
-class BadMessage(ValueError):
+class BadMessage(BadInput):
     """A message that cannot be used; says what it held and what is possible."""
 
 

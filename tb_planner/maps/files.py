@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.geometry import Cell, MapGeometry
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 
@@ -37,7 +38,7 @@ _MAP_HEADER = ('type', 'height', 'width')
 _YAML_KEYS = ('image', 'resolution', 'origin', 'negate', 'occupied_thresh', 'free_thresh')
 
 
-class MapError(ValueError):
+class MapError(BadInput):
     """A file that cannot be read as a map or as problems; the message names the file and what is wrong in it."""
 
 

@@ -43,6 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.search.grid import BLOCKED, COST_STEPS
 
 MAGIC = b'TBRUN\r\n\x01'
@@ -71,7 +72,7 @@ MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Errors that a head which is not as it should be may lead to."""
 
 
-class BadRecord(ValueError):
+class BadRecord(BadInput):
     """A file that is not a record, or not one that can be read here."""
 
 

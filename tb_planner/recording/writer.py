@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tb_planner.errors import OperationFailed
 from tb_planner.recording.encoder import Encoder
 from tb_planner.recording.format import MAGIC, VERSION, pack
 from tb_planner.recording.frame import About, Frame
@@ -65,7 +66,7 @@ def _has_ticks(path: Path) -> bool:
     return begins.startswith(MAGIC) and path.stat().st_size > len(MAGIC) + 4 + head
 
 
-class NotRecorded(RuntimeError):
+class NotRecorded(OperationFailed):
     """The end of a run is missing in its record."""
 
 

@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tb_planner.errors import OperationFailed
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.files import Map, read_map
 from tb_planner.recording import read_record
@@ -64,7 +65,7 @@ SHOWN_AT = re.compile(r'the run is shown at (http://[\w.:]+/)')
 """What the view says."""
 
 
-class CannotRun(RuntimeError):
+class CannotRun(OperationFailed):
     """Something that the demo needs is not there, or one of its processes has ended."""
 
 

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from tb_planner.config import PlannerParameters
+from tb_planner.errors import TbPlannerError
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.budget import TickBudget
@@ -26,7 +27,7 @@ EXPIRED_S = 1.0
 _UNDER_WAY = (PathStatus.SEARCHING, PathStatus.WAITING_FOR_MAP)
 
 
-class Refused(Exception):
+class Refused(TbPlannerError):
     """A request that cannot be answered with a path; the error's name in the action, and why."""
 
     def __init__(self, error: str, text: str) -> None:

@@ -13,6 +13,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 
 from tb_planner.config import PlannerParameters
+from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Pose2D
 from tb_planner.ros.conversions import BadMessage, StampedPose, check_place, pose_from_message, stamp_ns, yaw_of
 from tb_planner.ros.throttled_log import ThrottledLog
@@ -23,7 +24,7 @@ NO_TF = (
 )
 
 
-class Missing(RuntimeError):
+class Missing(OperationFailed):
     """Something that has to be installed first."""
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tb_planner.errors import OperationFailed
+
 LOOPBACK = Path(__file__).with_name('loopback.xml')
 
 DOMAINS = range(1, 101)
@@ -33,7 +35,7 @@ _OWN_GROUP: dict[str, Any] = {'process_group': 0} if sys.version_info >= (3, 11)
 _LEFT_OUT = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_DISCOVERY_SERVER', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 
 
-class NoFreeDomain(RuntimeError):
+class NoFreeDomain(OperationFailed):
     """Every ROS domain of this machine is in use."""
 
 

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tb_planner.errors import BadInput
 from tb_planner.ros.without_ros import ros_needed_by
 
 with ros_needed_by('simulator_node'):
@@ -59,7 +60,7 @@ _STROKES = QoSProfile(depth=200)
 _SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-class CannotStart(ValueError):
+class CannotStart(BadInput):
     """A map, a script or a place that the simulator cannot start with."""
 
 

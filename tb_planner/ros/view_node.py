@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tb_planner.errors import OperationFailed
 from tb_planner.ros.without_ros import ros_needed_by
 
 with ros_needed_by('view_node'):
@@ -47,7 +48,7 @@ class ViewParameters:
             yield "record is ''; it is the file to show"
 
 
-class CannotServe(RuntimeError):
+class CannotServe(OperationFailed):
     """The address is taken, or is none of this computer's."""
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, Cell
 from tb_planner.search import kernel
 
@@ -28,15 +29,15 @@ BLOCKED = 0  # in terrain
 NORTH, EAST, SOUTH, WEST, NORTH_EAST, SOUTH_EAST, SOUTH_WEST, NORTH_WEST = (1 << d for d in range(8))
 
 
-class OutsideGrid(ValueError):
+class OutsideGrid(BadInput):
     """A cell, or a part of a patch, that the grid does not have."""
 
 
-class StartBlocked(ValueError):
+class StartBlocked(BadInput):
     """The agent stands in a blocked cell, and no free one is within the tolerance."""
 
 
-class GoalBlocked(ValueError):
+class GoalBlocked(BadInput):
     """The goal is a blocked cell, and no free one is within the tolerance."""
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 from tb_planner.search.distance import squared_distances
@@ -18,7 +19,7 @@ FAR = 0.4
 """A goal is at least so far from the start, as a part of the map's diagonal, if there is such a place."""
 
 
-class NoPlace(ValueError):
+class NoPlace(BadInput):
     """The map has no such place."""
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, MapGeometry
 from tb_planner.maps.costmap import OCCUPIED
 
@@ -22,7 +23,7 @@ _NOT_DRAWN = -128
 _EARLY_S = 1e-9  # 3 * 0.1 s is not before 0.3 s, whatever floating point says
 
 
-class ScriptError(ValueError):
+class ScriptError(BadInput):
     """A file that cannot be read as a script of obstacles; the message names the file and what is wrong in it."""
 
 

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Cell
 from tb_planner.search.grid import Grid
 
@@ -14,7 +15,7 @@ Observation = tuple[NDArray[np.generic], Cell | None]  # what Grid.update takes:
 NEVER = 2**62
 
 
-class IllegalMove(RuntimeError):
+class IllegalMove(OperationFailed):
     """The agent tried what the true map forbids."""
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Cell
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 from tb_planner.maps.files import Map
@@ -61,7 +62,7 @@ RIM = 8
 Points = Sequence[tuple[float, float]]
 
 
-class PictureError(RuntimeError):
+class PictureError(OperationFailed):
     """A picture that cannot be made here; the message says what is missing."""
 
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tb_planner.errors import BadInput
+
 MAP = 'nav_msgs/msg/OccupancyGrid'
 UPDATE = 'map_msgs/msg/OccupancyGridUpdate'
 POSE = 'geometry_msgs/msg/PoseStamped'
@@ -27,7 +29,7 @@ SELDOM_NAMES = ('amcl_pose',)
 NOT_POSES = (*GOAL_NAMES, 'waypoint', 'initialpose', 'initial_pose', 'clicked_point')
 
 
-class BagError(ValueError):
+class BagError(BadInput):
     """A bag that cannot be used; names the file, what was found in it, and what to do."""
 
 

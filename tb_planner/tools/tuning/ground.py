@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.geometry import Cell
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.search.algorithms import tba_star
@@ -21,7 +22,7 @@ DRAWS = 200
 """For each problem; after so many in vain, they may lie half as far apart."""
 
 
-class NoProblems(ValueError):
+class NoProblems(BadInput):
     """A map on which there is nothing to drive."""
 
 

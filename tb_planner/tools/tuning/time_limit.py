@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from tb_planner.errors import BadInput, TbPlannerError
+
 Item = TypeVar('Item')
 
 READ_BY = 0.2
@@ -20,11 +22,11 @@ RACED_BY = 0.7
 do."""
 
 
-class TimeOver(Exception):
+class TimeOver(TbPlannerError):
     """The limit has come in the middle of something. What is not whole counts for nothing."""
 
 
-class TooLittleTime(ValueError):
+class TooLittleTime(BadInput):
     """The limit has come before there was anything to tell; says what to raise."""
 
 

@@ -1,0 +1,51 @@
+"""The exceptions of tb_planner, all of one base class.
+
+An exception lies in the module that raises it. Bad input is a ValueError as well, a failed operation a RuntimeError.
+"No path" is not an exception but a status.
+
+    TbPlannerError
+    ├── BadInput (ValueError)
+    │   ├── OutsideGrid           a cell or patch reaches outside the grid
+    │   ├── StartBlocked          the start is blocked, and so are the cells near it
+    │   ├── GoalBlocked           the goal is blocked, and so are the cells near it
+    │   ├── BadMessage            a message is malformed or does not fit the others
+    │   │   └── NotYet            a frame is not known yet; its transform may arrive in a moment
+    │   ├── BadParameters         parameters are unknown, of a wrong type or out of range
+    │   ├── MapError              a map file cannot be read
+    │   ├── BadRecord             a recording cannot be read
+    │   │   ├── TooLarge          a recording is too large for the page
+    │   │   └── TogetherTooLarge  several recordings are too large for one page
+    │   ├── BagError              a bag lacks what a replay needs
+    │   ├── ScriptError           a script of obstacles cannot be read
+    │   ├── NoPlace               a map has no place for a robot with its goal
+    │   ├── NoProblems            a map has no problems to tune on
+    │   ├── TooLittleTime         a time limit is too short to tune
+    │   └── CannotStart           the simulator cannot start with its map, script or start pose
+    ├── OperationFailed (RuntimeError)
+    │   ├── IllegalMove           an agent tried a move that the world forbids
+    │   ├── NotRecorded           a recording cannot be written
+    │   ├── PictureError          a picture cannot be drawn or saved
+    │   ├── Missing               a package that ROS needs is not installed
+    │   ├── CannotRun             the demo cannot run
+    │   ├── CannotServe           the live view cannot open its port
+    │   └── NoFreeDomain          every ROS domain is in use
+    ├── Refused                   a path request cannot be served; carries Nav2's error code
+    └── TimeOver                  a time limit was reached
+        └── CutShort              ... in the middle of a trial, whose outcome so far it carries
+
+>>> from tb_planner import StartBlocked, TbPlannerError
+>>> issubclass(StartBlocked, TbPlannerError), issubclass(StartBlocked, ValueError)
+(True, True)
+"""
+
+
+class TbPlannerError(Exception):
+    """The base class of all exceptions of tb_planner."""
+
+
+class BadInput(TbPlannerError, ValueError):
+    """A value, a file or a message is wrong; the text names the value and the limit."""
+
+
+class OperationFailed(TbPlannerError, RuntimeError):
+    """An operation failed although its input was right."""
