@@ -25,9 +25,10 @@ from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.navigation.follower import Follower
 from tb_planner.navigation.navigator import cell_of, way_out
 from tb_planner.navigation.path_planner import PathPlanner, PathStatus
-from tb_planner.ros.shared_files import shared_file
 from tb_planner.search.planner import TimeBoundedPlanner
-from tb_planner.simulation import Obstacle, RandomChange, Settings, Simulation, read_script
+from tb_planner.simulation.scenes import shared_file
+from tb_planner.simulation.simulator import Simulation, SimulationSettings
+from tb_planner.simulation.true_map import Obstacle, RandomChange, read_script
 
 Points = NDArray[np.float64]
 """(n, 2), in metres."""
@@ -173,7 +174,7 @@ def stands(path: Points, pose: Pose2D, update: MapUpdate) -> bool:
 
 # ---------------------------------------------------------------------- a run
 def run(office: Map, script: list[Obstacle], world: str, planner: Planner, seed: int) -> Row:
-    settings = Settings(world='changing', dt_s=STEP_S, seed=seed, script_from_goal=True, change=WORLDS[world])
+    settings = SimulationSettings(world='changing', dt_s=STEP_S, seed=seed, script_from_goal=True, change=WORLDS[world])
     simulation = Simulation(office.occupancy, office.geometry, START, settings, script)
     simulation.set_goal(GOAL)
     live_map, leader, switches = LiveMap(DEFAULTS.costmap_config), Leader(office.geometry), Switches()
@@ -214,7 +215,7 @@ def has_arrived(simulation: Simulation) -> bool:
 
 def tell(simulation: Simulation, live_map: LiveMap) -> None:
     """What is new on the map goes to the planner as a patch."""
-    news = simulation.map_news()
+    news = simulation.changed_map()
     if news is not None and news.changed is not None:
         live_map.patch(news.occupancy[news.changed.slices], (news.changed.x0, news.changed.y0))
 

@@ -22,9 +22,8 @@ from tb_planner.maps.files import read_map  # noqa: E402
 from tb_planner.maps.live_map import LiveMap  # noqa: E402
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Pose2D, Settings  # noqa: E402
 from tb_planner.recording import About, Recorder, read_record  # noqa: E402
-from tb_planner.simulation import RandomChange, Simulation  # noqa: E402
-from tb_planner.simulation import Settings as SimulationSettings  # noqa: E402
-from tb_planner.simulation.terrain import read_script  # noqa: E402
+from tb_planner.simulation.simulator import Simulation, SimulationSettings  # noqa: E402
+from tb_planner.simulation.true_map import RandomChange, read_script  # noqa: E402
 from tb_planner.view import make_page  # noqa: E402
 
 TICK_S, STEPS = 0.05, 2
@@ -90,7 +89,7 @@ def record_drive(path: Path) -> Path:
             simulation.drive_to(tick.waypoint)
         for _ in range(STEPS):
             simulation.step()
-        news = simulation.map_news()
+        news = simulation.changed_map()
         if news is not None and news.changed is not None:
             live_map.patch(news.occupancy[news.changed.slices], (news.changed.x0, news.changed.y0))
     recorder.close()

@@ -1,6 +1,6 @@
-"""A simulated robot with its planner, and RViz to look on. It drives to a goal by itself; give it others in RViz.
+"""A simulated robot with its planner, and RViz. The robot drives to a first goal; set more goals in RViz.
 
-Every parameter of the simulator and of the planner is an argument, too; of a name that both have, the planner's.
+Every parameter of the simulator and of the planner is an argument, too. A name that both have is the planner's.
 """
 
 import atexit
@@ -29,16 +29,12 @@ from tb_planner.config import PlannerParameters
 from tb_planner.recording.writer import empty_record
 from tb_planner.ros.launch_args import declare_arguments, given_parameters, is_true, level_of_logger
 from tb_planner.ros.params import specs
-from tb_planner.ros.simulator_parameters import SimulatorParameters
+from tb_planner.simulation.parameters import SimulatorParameters
+from tb_planner.simulation.scenes import DEMO_GOALS
 
 SHARE = Path(get_package_share_directory('tb_planner'))
-THE_PLANNERS = specs(PlannerParameters)
+PLANNER_SPECS = specs(PlannerParameters)
 SIMULATOR_FILE = SHARE / 'config' / 'simulator.yaml'
-GIVEN_BY_DEMO = {
-    'office': {'obstacles': 'office', 'goal_x_m': 25.0, 'goal_y_m': 6.0},
-    'warehouse': {'obstacles': 'warehouse', 'goal_x_m': 34.5, 'goal_y_m': 9.0},
-}
-"""What happens on our own maps."""
 TRANSFORMS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
 
 
@@ -48,25 +44,25 @@ FIRST = ('world', 'map', 'algorithm', 'weight', 'expansions_per_tick', 'tick_fre
 
 def generate_launch_description():
     of_parameters = [
-        *declare_arguments(SimulatorParameters, 'simulator_params_file', leave_out=THE_PLANNERS),
+        *declare_arguments(SimulatorParameters, 'simulator_params_file', leave_out=PLANNER_SPECS),
         *declare_arguments(PlannerParameters, 'params_file', leave_out=['autostart_node']),
     ]
     return LaunchDescription(
         [
             *(argument for argument in of_parameters if argument.name in FIRST),
             DeclareLaunchArgument(
-                'view', default_value='false', description='true shows the run in a browser while it goes on'
+                'view', default_value='false', description='true serves a live page of the run for the browser'
             ),
-            DeclareLaunchArgument('view_port', default_value='8642', description='of the page, on 127.0.0.1'),
+            DeclareLaunchArgument('view_port', default_value='8642', description='port of that page on 127.0.0.1'),
             DeclareLaunchArgument('rviz', default_value='true', description='true opens RViz, if it is installed'),
             DeclareLaunchArgument(
-                'rviz_config', default_value=str(SHARE / 'config' / 'demo.rviz'), description='what RViz shows'
+                'rviz_config', default_value=str(SHARE / 'config' / 'demo.rviz'), description='configuration of RViz'
             ),
             DeclareLaunchArgument(
                 'simulator_params_file',
                 default_value=str(SIMULATOR_FILE),
-                description='path of the YAML file with the parameters of the simulator; '
-                "with one of your own, the demo's goal, obstacles and changing world are not used",
+                description='path of a YAML file with the parameters of the simulator; '
+                "your own file replaces the demo's goal, obstacles and changing world",
             ),
             *(argument for argument in of_parameters if argument.name not in FIRST),
             OpaqueFunction(function=check),
@@ -85,19 +81,19 @@ def generate_launch_description():
 
 
 def check(context):
-    """Refuses what the simulator cannot be given before the planner is started: launch would leave that running."""
-    given_parameters(context, SimulatorParameters, leave_out=THE_PLANNERS)
+    """Refuses bad arguments of the simulator before the planner starts: launch would leave it running."""
+    given_parameters(context, SimulatorParameters, leave_out=PLANNER_SPECS)
     is_true(context, 'rviz')
     if is_true(context, 'view'):
         view_port(context)
     file = context.launch_configurations['simulator_params_file']
     if not Path(file).is_file():  # launch would warn and go on with defaults
-        raise FileNotFoundError(f'simulator_params_file {file} is not there')
+        raise FileNotFoundError(f'simulator_params_file is {file}; there is no such file')
 
 
 def simulator(context):
     file = Path(context.launch_configurations['simulator_params_file'])
-    told = given_parameters(context, SimulatorParameters, leave_out=THE_PLANNERS)
+    chosen = given_parameters(context, SimulatorParameters, leave_out=PLANNER_SPECS)
     node = Node(
         package='tb_planner',
         executable='simulator_node',
@@ -106,8 +102,8 @@ def simulator(context):
             str(file),
             {
                 'publish_clock': uses_sim_time(context),
-                **(unless_told(told, context.launch_configurations['map']) if file == SIMULATOR_FILE else {}),
-                **told,
+                **(demo_parameters(chosen, context.launch_configurations['map']) if file == SIMULATOR_FILE else {}),
+                **chosen,
             },
         ],
         remappings=TRANSFORMS,
@@ -118,10 +114,14 @@ def simulator(context):
     return [node]
 
 
-def unless_told(told, map_name):
-    """A goal and obstacles on our own maps; on others a start and a goal are drawn."""
-    drawn = {'random_start': 'start_x_m' not in told, 'random_goal': 'goal_x_m' not in told}
-    return {'give_goal': True, 'world': 'changing', **GIVEN_BY_DEMO.get(map_name or 'office', drawn)}
+def demo_parameters(chosen, map_name):
+    """A goal and obstacles on the maps of the package; a random start and goal on other maps."""
+    map_name = map_name or 'office'
+    parameters = {'give_goal': True, 'world': 'changing'}
+    if map_name in DEMO_GOALS:
+        goal_x_m, goal_y_m = DEMO_GOALS[map_name]
+        return {**parameters, 'obstacles': map_name, 'goal_x_m': goal_x_m, 'goal_y_m': goal_y_m}
+    return {**parameters, 'random_start': 'start_x_m' not in chosen, 'random_goal': 'goal_x_m' not in chosen}
 
 
 def uses_sim_time(context):
@@ -129,30 +129,30 @@ def uses_sim_time(context):
 
 
 def record(context):
-    """What is to be seen in a browser has to be recorded, if only until the launch ends; no older run is shown."""
+    """Makes the planner record the run for the page, if only until the launch ends; clears an older record."""
     given = context.launch_configurations
     if not is_true(context, 'view'):
         return []
-    told = []
+    messages = []
     if given['record']:
         file = Path(given['record']).expanduser()
         try:
             empty_record(file)
             return []
-        except FileExistsError as error:  # a slip of whoever named it: nothing has started yet
-            raise FileExistsError(f'record {file}: {error.strerror}; give another name') from error
+        except FileExistsError as error:  # nothing has started yet: the user can choose another name
+            raise FileExistsError(f'record is {file}: {error.strerror}; choose another name') from error
         except OSError as error:
-            told.append(LogInfo(msg=f'the record of this run is not kept: {file}: {error.strerror}'))
+            messages.append(LogInfo(msg=f'This run is not recorded to {file}: {error.strerror}'))
     folder = tempfile.mkdtemp(prefix='tb_planner_')
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the nodes write to it until they have ended
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the nodes write to it until they end
     given['record'] = str(Path(folder) / 'demo.tbrun')
-    return told
+    return messages
 
 
 def view_port(context):
     text = context.launch_configurations['view_port']
     if not text.isdecimal() or int(text) > 65535:
-        raise ValueError(f'view_port is {text!r}; it is 0 to 65535')
+        raise ValueError(f'view_port is {text!r}; it must be between 0 and 65535')
     return int(text)
 
 
@@ -187,7 +187,7 @@ def rviz(context):
         remappings=TRANSFORMS,
         output='screen',
     )
-    # who closes the window is done; an RViz that finds no screen is no reason to stop
+    # closing the window ends the demo; an RViz that fails to start does not
     closed = OnProcessExit(target_action=node, on_exit=lambda event, _: end_if_closed(event))
     return [node, RegisterEventHandler(closed)]
 

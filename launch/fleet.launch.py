@@ -1,7 +1,7 @@
-"""Several simulated robots with their planners, each in a namespace of its own: robot1, robot2, and so on.
+"""Several simulated robots with their planners, each in its own namespace: robot1, robot2, and so on.
 
-They share nothing but the map: each has a start and a goal of its own, and does not see the others. All other
-arguments are those of demo.launch.py and go to every robot.
+The robots share the map only: each has its own start and goal and does not see the others. The other arguments are
+those of demo.launch.py and apply to every robot.
 """
 
 import math
@@ -17,24 +17,25 @@ DEMO = str(Path(get_package_share_directory('tb_planner'), 'launch', 'demo.launc
 START = ('start_x_m', 'start_y_m', 'start_yaw')
 GOAL = ('goal_x_m', 'goal_y_m', 'goal_yaw')
 OF_EACH_ROBOT = ('namespace', 'random_start', 'random_goal', *START, *GOAL)
-MOST_ROBOTS = 100
+MAX_ROBOTS = 100
 
 
 def generate_launch_description():
     of_the_fleet = [
-        DeclareLaunchArgument('robots', default_value='3', description='how many robots'),
+        DeclareLaunchArgument('robots', default_value='3', description='number of robots'),
         DeclareLaunchArgument(
             'starts',
             default_value='',
-            description='where the robots start, in metres and radians: "x y yaw; x y yaw; …"; '
-            'those left out are drawn by seed',
+            description='starts of the robots, in metres and radians: "x y yaw; x y yaw; …"; missing ones are random',
         ),
         DeclareLaunchArgument(
             'goals',
             default_value='',
-            description='where the robots go: "x y yaw; x y yaw; …"; those left out are drawn by seed',
+            description='goals of the robots: "x y yaw; x y yaw; …"; missing ones are random',
         ),
-        DeclareLaunchArgument('seed', default_value='1', description='of the first robot; the next has one more'),
+        DeclareLaunchArgument(
+            'seed', default_value='1', description='seed of the first robot; the next one has seed + 1'
+        ),
         DeclareLaunchArgument(
             'rviz', default_value='false', description='true opens RViz for each robot, if it is installed'
         ),
@@ -48,8 +49,8 @@ def generate_launch_description():
 def fleet(context):
     given = context.launch_configurations
     count = whole_number('robots', given)
-    if not 1 <= count <= MOST_ROBOTS:
-        raise ValueError(f'robots is {count}; it is 1 to {MOST_ROBOTS}')
+    if not 1 <= count <= MAX_ROBOTS:
+        raise ValueError(f'robots is {count}; it must be between 1 and {MAX_ROBOTS}')
     starts = places('starts', START, 'random_start', given, count)
     goals = places('goals', GOAL, 'random_goal', given, count)
     seed = whole_number('seed', given)
@@ -60,13 +61,13 @@ def fleet(context):
 
 
 def robot(arguments):
-    """In a group, else its arguments would go on to the next robot. Each has a time of its own, too."""
+    """One robot, in a group: without it, its arguments would apply to the next robot. Each robot has its own clock."""
     demo = IncludeLaunchDescription(PythonLaunchDescriptionSource(DEMO), launch_arguments=arguments.items())
     return GroupAction([SetRemap('/clock', 'clock'), demo])
 
 
 def shown(given, i):
-    """Each robot has a record and a page of its own."""
+    """The record and the page of one robot."""
     port = whole_number('view_port', given)
     record = Path(given['record'])
     return {
@@ -79,17 +80,17 @@ def whole_number(name, given):
     try:
         return int(given[name])
     except ValueError:
-        raise ValueError(f'{name} is {given[name]!r}; it is a whole number') from None
+        raise ValueError(f'{name} is {given[name]!r}; it must be a whole number') from None
 
 
 def places(argument, names, drawn, given, count):
-    """For each robot the arguments of demo.launch.py that say where; those that are not listed are drawn."""
+    """The arguments of demo.launch.py for the place of each robot; a robot that is not listed gets a random one."""
     listed = [place.split() for place in given[argument].rstrip('; ').split(';')]
     if len(listed) > count:
         raise ValueError(f'{argument} has {len(listed)} places; there are {count} robots')
     for place in filter(None, listed):
         if not 2 <= len(place) <= len(names) or not all(map(is_number, place)):
-            raise ValueError(f'{argument} has {" ".join(place)!r}; a place is 2 to {len(names)} numbers')
+            raise ValueError(f'{argument} has {" ".join(place)!r}; a place must have 2 to {len(names)} numbers')
     listed += [[]] * (count - len(listed))
     return [dict(zip(names, place)) or {drawn: 'true'} for place in listed]
 

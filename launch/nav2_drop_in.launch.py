@@ -1,8 +1,9 @@
-"""Nav2 with tb_planner in the place of planner_server: compute_path_to_pose and compute_path_through_poses are
-tb_planner's, for every tree and every client.
+"""Nav2 with tb_planner in place of planner_server: tb_planner serves compute_path_to_pose and
+compute_path_through_poses for every behaviour tree and every client.
 
-planner_server stays, because the global costmap lives in it; its actions move to planner_server/compute_path_to_pose
-and so on. All other arguments are those of the Nav2 launch file, and of planner.launch.py.
+planner_server keeps running, because it hosts the global costmap; its actions move to
+planner_server/compute_path_to_pose and so on. The other arguments are those of the Nav2 launch file and of
+planner.launch.py.
 """
 
 from pathlib import Path
@@ -13,13 +14,13 @@ from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Opaq
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch_ros.actions import SetRemap
 
-from tb_planner.ros.launch_nav2 import arguments, planner, share
+from tb_planner.ros.launch_args import nav2_arguments, nav2_planner, package_share
 
-DEFAULTS = share() / 'config' / 'nav2' / 'drop_in.yaml'
+DEFAULTS = package_share() / 'config' / 'nav2' / 'drop_in.yaml'
 ACTIONS = ('compute_path_to_pose', 'compute_path_through_poses')
 PARTS = ('send_goal', 'cancel_goal', 'get_result', 'feedback', 'status')
 MOVED = [*(f'{action}/_action/{part}' for action in ACTIONS for part in PARTS), 'is_path_valid']
-"""An action cannot be remapped in Jazzy, but the services and topics that it is made of can."""
+"""Jazzy cannot remap an action, but the services and topics that it consists of."""
 
 
 def generate_launch_description():
@@ -33,9 +34,9 @@ def generate_launch_description():
             ),
             *(SetRemap(f'planner_server:{name}', f'planner_server/{name}') for name in MOVED),
             OpaqueFunction(function=bringup),
-            # after Nav2: what its launch files say of namespace, use_sim_time and params_file holds here, too
-            *arguments(DEFAULTS),
-            planner(DEFAULTS),
+            # after Nav2, so that namespace, use_sim_time and params_file of its launch files apply here, too
+            *nav2_arguments(DEFAULTS),
+            nav2_planner(DEFAULTS),
         ]
     )
 
@@ -45,5 +46,5 @@ def bringup(context):
     if not file.is_file():
         file = Path(get_package_share_directory('nav2_bringup'), 'launch', file)
     if not file.is_file():
-        raise FileNotFoundError(f'bringup {file} is not there')
+        raise FileNotFoundError(f'bringup is {file}; there is no such file')
     return [IncludeLaunchDescription(AnyLaunchDescriptionSource(str(file)))]

@@ -1,17 +1,17 @@
-"""tb_planner beside Nav2: it plans on Nav2's global costmap and serves actions of its own, whose names begin with
-tb_planner/. Nav2's planner_server goes on as before.
+"""tb_planner beside Nav2: it plans on the global costmap of Nav2 and serves its own actions under tb_planner/.
+planner_server works as before.
 
-Trees that ask tb_planner first are in config/nav2. All other arguments are those of planner.launch.py.
+Behaviour trees that call tb_planner first are in config/nav2. The other arguments are those of planner.launch.py.
 """
 
 from launch import LaunchDescription
 
-from tb_planner.ros.launch_nav2 import arguments, planner, share
+from tb_planner.ros.launch_args import nav2_arguments, nav2_planner, package_share
 
-DEFAULTS = share() / 'config' / 'nav2' / 'sidecar.yaml'
-OUT_OF_THE_WAY = [(name, f'tb_planner/{name}') for name in ('plan', 'waypoint', 'expansions', 'markers')]
-"""Nav2 has a plan, too."""
+DEFAULTS = package_share() / 'config' / 'nav2' / 'sidecar.yaml'
+REMAPPED = [(name, f'tb_planner/{name}') for name in ('plan', 'waypoint', 'expansions', 'markers')]
+"""Nav2 publishes a plan, too."""
 
 
 def generate_launch_description():
-    return LaunchDescription([*arguments(DEFAULTS), planner(DEFAULTS, OUT_OF_THE_WAY)])
+    return LaunchDescription([*nav2_arguments(DEFAULTS), nav2_planner(DEFAULTS, REMAPPED)])

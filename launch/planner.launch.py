@@ -1,6 +1,6 @@
-"""The planner node alone, made for inclusion in other launch files.
+"""The planner node alone, to be included in other launch files.
 
-Every parameter of the node is an argument, too. What is given wins over params_file; what is not given leaves it.
+Every parameter of the node is an argument, too. A given argument overrides params_file.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from tb_planner.ros.launch_args import declare_arguments, given_parameters, is_t
 
 SHARE = Path(get_package_share_directory('tb_planner'))
 LEVELS = ['debug', 'info', 'warn', 'error', 'fatal']
-ALSO = [level.upper() for level in LEVELS]  # as some write them for Nav2
+ALSO = [level.upper() for level in LEVELS]  # as Nav2's users may write them
 SET_BY_AUTOSTART = ('autostart_node',)
 
 
@@ -26,35 +26,35 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 'namespace',
                 default_value='',
-                description='namespace of the node and its topics, inside the one that an including file has pushed',
+                description='namespace of the node and its topics, within the namespace of an including launch file',
             ),
             DeclareLaunchArgument(
                 'params_file',
                 default_value=str(SHARE / 'config' / 'planner.yaml'),
-                description='path of the YAML file with the parameters of the node',
+                description='path of a YAML file with the parameters of the node',
             ),
             DeclareLaunchArgument(
                 'use_sim_time',
                 default_value='',
-                description='true takes the time from /clock; empty leaves it as it is, by default false',
+                description='true: the time comes from /clock; empty: as set before, by default false',
             ),
             DeclareLaunchArgument(
                 'autostart',
                 default_value='true',
-                description='true configures and activates the node; false leaves that to a lifecycle manager',
+                description='true configures and activates the node; false: a lifecycle manager does so',
             ),
             DeclareLaunchArgument(
-                'log_level', default_value='info', description='what the node says', choices=LEVELS + ALSO
+                'log_level', default_value='info', description='log level of the node', choices=LEVELS + ALSO
             ),
             DeclareLaunchArgument(
-                'respawn', default_value='false', description='true starts the node again 2 s after it has died'
+                'respawn', default_value='false', description='true restarts the node 2 s after it dies'
             ),
             DeclareLaunchArgument(
                 'map_topic',
                 default_value='map',
-                description='where the map comes from; patches come from the same name with _updates behind it',
+                description='topic of the map; its patches are on the same name with the suffix _updates',
             ),
-            DeclareLaunchArgument('pose_topic', default_value='pose', description="where the robot's pose comes from"),
+            DeclareLaunchArgument('pose_topic', default_value='pose', description="topic of the robot's pose"),
             *declare_arguments(PlannerParameters, 'params_file', leave_out=SET_BY_AUTOSTART),
             GroupAction([PushRosNamespace(LaunchConfiguration('namespace')), OpaqueFunction(function=planner)]),
         ]
@@ -65,7 +65,7 @@ def planner(context):
     given = context.launch_configurations
     params_file = Path(given['params_file'])
     if not params_file.is_file():  # launch would warn and go on with defaults
-        raise FileNotFoundError(f'params_file {params_file} is not there')
+        raise FileNotFoundError(f'params_file is {params_file}; there is no such file')
     parameters = given_parameters(context, PlannerParameters, leave_out=SET_BY_AUTOSTART)
     parameters['autostart_node'] = is_true(context, 'autostart')
     if given['use_sim_time']:
@@ -79,7 +79,7 @@ def planner(context):
             ('map', given['map_topic']),
             ('map_updates', given['map_topic'] + '_updates'),
             ('pose', given['pose_topic']),
-            ('/tf', 'tf'),  # as Nav2 does: each robot of a fleet has transforms of its own
+            ('/tf', 'tf'),  # as in Nav2, so that each robot of a fleet has its own transforms
             ('/tf_static', 'tf_static'),
         ],
         ros_arguments=level_of_logger(context, 'tb_planner'),

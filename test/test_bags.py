@@ -28,8 +28,8 @@ from tb_planner.navigation.navigator import NavigationStatus, Navigator
 from tb_planner.parameters import as_yaml
 from tb_planner.recording import read_record
 from tb_planner.recording.format import HAS_WAYPOINT
-from tb_planner.simulation import RandomChange, Simulation
-from tb_planner.simulation import Settings as SimulationSettings
+from tb_planner.simulation.simulator import Simulation, SimulationSettings
+from tb_planner.simulation.true_map import RandomChange
 from tb_planner.tools.bags import BagError, Topics, open_bag
 from tb_planner.tools.bags import snapshots as snapshots_module
 from tb_planner.tools.bags.snapshots import MOST_MAPS, Snapshots
@@ -83,7 +83,7 @@ def drive(*, gap=(1e9, 1e9), most=600):
     pose, heard_s = None, 0.0
     for number in range(most):
         now_s = number * PERIOD_S
-        news = simulation.map_news() if number else simulation.whole_map()
+        news = simulation.changed_map() if number else simulation.whole_map()
         if news is not None and news.changed is None:
             live.maps.append((now_s, news.occupancy, news.geometry))
             live_map.full(news.occupancy, news.geometry)

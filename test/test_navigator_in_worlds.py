@@ -14,8 +14,8 @@ from tb_planner.maps.files import read_map
 from tb_planner.maps.live_map import LiveMap
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
 from tb_planner.search.algorithms import RestartReason
-from tb_planner.simulation import Obstacle, RandomChange, Simulation
-from tb_planner.simulation import Settings as SimulationSettings
+from tb_planner.simulation.simulator import Simulation, SimulationSettings
+from tb_planner.simulation.true_map import Obstacle, RandomChange
 
 S = NavigationStatus
 OFFICE = Path(__file__).parents[1] / 'maps' / 'office.yaml'
@@ -80,7 +80,7 @@ class World:
             self.simulation.drive_to(tick.waypoint)
         for _ in range(TICK_STEPS):
             self.simulation.step()
-        self.tell(self.simulation.map_news())
+        self.tell(self.simulation.changed_map())
         return tick
 
     def run(self, most_s=120.0, **arguments):

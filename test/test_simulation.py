@@ -17,9 +17,10 @@ from tb_planner import Grid, find_path
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.files import read_map
-from tb_planner.simulation import Limits, Obstacle, RandomChange, ScriptError, Settings, Simulation, read_script
-from tb_planner.simulation.places import NoPlace, random_goal, random_start
-from tb_planner.simulation.robot import composed, sweep_touches
+from tb_planner.simulation.robot import Limits, composed, sweep_touches
+from tb_planner.simulation.scenes import NoPlace, random_goal, random_start
+from tb_planner.simulation.simulator import Simulation, SimulationSettings
+from tb_planner.simulation.true_map import Obstacle, RandomChange, ScriptError, read_script
 
 ROOT = Path(__file__).parents[1]
 RESOLUTION_M = 0.05
@@ -37,7 +38,7 @@ def simulation(occupancy=None, start=(2.0, 5.0, 0.0), script=(), origin=(0.0, 0.
     occupancy = hall() if occupancy is None else occupancy
     height, width = occupancy.shape
     geometry = MapGeometry(width, height, RESOLUTION_M, origin)
-    settings = Settings(robot_radius_m=RADIUS_M, **settings)
+    settings = SimulationSettings(robot_radius_m=RADIUS_M, **settings)
     return Simulation(occupancy, geometry, Pose2D(*start), settings, script)
 
 
@@ -56,7 +57,7 @@ def run_through(sim, seconds):
 def distance_to_obstacles(sim):
     """From the robot's centre to the nearest occupied cell, computed by plain means."""
     x, y = sim.geometry.to_grid(sim.pose.x_m, sim.pose.y_m)
-    rows, columns = np.nonzero(sim.terrain.occupancy == 100)
+    rows, columns = np.nonzero(sim.true_map.occupancy == 100)
     nearest_x, nearest_y = np.clip(x, columns, columns + 1), np.clip(y, rows, rows + 1)
     return np.hypot(nearest_x - x, nearest_y - y).min() * sim.geometry.resolution_m
 
@@ -143,7 +144,7 @@ def test_no_wall_is_too_thin_at_any_step_and_speed(dt_s, speed, yaw, diagonal, r
     else:
         occupancy[20, 20:61] = occupancy[60, 20:61] = occupancy[20:61, 20] = occupancy[20:61, 60] = 100
     limits = Limits(max_speed_m_s=speed, max_acceleration_m_s2=1e4)
-    settings = Settings(robot_radius_m=radius_m, limits=limits, dt_s=dt_s, command_timeout_s=10.0)
+    settings = SimulationSettings(robot_radius_m=radius_m, limits=limits, dt_s=dt_s, command_timeout_s=10.0)
     sim = Simulation(occupancy, MapGeometry(80, 80, RESOLUTION_M), Pose2D(2.02, 2.02, yaw), settings)
     sim.command(speed, 0.3)
     for _ in range(min(round(4.0 / (speed * dt_s)) + 5, 120)):
@@ -227,7 +228,7 @@ def wild_run(seed):
         if number % 50 == 0:
             sim.drive_to(Pose2D(2.0 + number / 50, 5.0, 0.0))
         states += [np.array([*astuple(sim.pose), sim.motion.speed_m_s]), np.array(astuple(sim.noisy_pose(0.1, 0.1)))]
-        states.append(sim.terrain.occupancy)
+        states.append(sim.true_map.occupancy)
     return b''.join(state.tobytes() for state in states)
 
 
@@ -239,11 +240,11 @@ def test_the_same_inputs_and_seed_give_the_same_states_byte_for_byte():
 def test_a_static_world_stays_as_it_is():
     script = [Obstacle(x_m=5.0, y_m=5.0, width_m=1.0, height_m=1.0)]
     sim = simulation(script=script, change=RandomChange(rate=50.0, period_s=0.1))
-    first = sim.map_news()
+    first = sim.changed_map()
     assert first.changed is None
     run_through(sim, 2.0)
-    assert sim.map_news() is None
-    np.testing.assert_array_equal(sim.terrain.occupancy, hall())
+    assert sim.changed_map() is None
+    np.testing.assert_array_equal(sim.true_map.occupancy, hall())
 
 
 @pytest.mark.parametrize('size_m', [0.0, 0.25])
@@ -256,7 +257,7 @@ def test_a_changing_world_draws_the_papers_share_of_cells_afresh_from_the_origin
     seen = []
     for _ in run(sim, 5.0):
         if sim.map_has_changed:
-            seen.append((sim.time_s, sim.map_news().occupancy))
+            seen.append((sim.time_s, sim.changed_map().occupancy))
     assert [time_s for time_s, _ in seen] == pytest.approx([0.5 * number for number in range(1, 11)])
     for _, now in seen:
         appeared, vanished = (now == 100) & (occupancy == 0), (now == 0) & (occupancy == 100)
@@ -272,7 +273,7 @@ def test_a_changing_world_draws_the_papers_share_of_cells_afresh_from_the_origin
 def test_walls_stay_closed_if_so_asked():
     sim = simulation(world='changing', change=RandomChange(rate=20.0, period_s=0.1, open_walls=False))
     for _ in run(sim, 2.0):
-        assert (sim.terrain.occupancy[hall() == 100] == 100).all()
+        assert (sim.true_map.occupancy[hall() == 100] == 100).all()
 
 
 def test_nothing_appears_near_the_robot_or_its_goal():
@@ -281,19 +282,19 @@ def test_nothing_appears_near_the_robot_or_its_goal():
     sim = simulation(world='changing', change=change, script=script, keep_clear_m=1.0, goal_clear_m=0.7)
     goal = Pose2D(7.0, 7.0, 0.0)
     sim.set_goal(goal)
-    before = sim.terrain.occupancy.copy()
+    before = sim.true_map.occupancy.copy()
     centres = (np.indices(before.shape)[::-1].reshape(2, -1).T + 0.5) * RESOLUTION_M
     appeared = 0
     for number, _ in enumerate(run(sim, 10.0)):
         sim.drive_to(Pose2D(2.5 + number % 7 * 0.1, 5.0, 0.0))
-        new = ((sim.terrain.occupancy == 100) & (before != 100)).reshape(-1)
+        new = ((sim.true_map.occupancy == 100) & (before != 100)).reshape(-1)
         appeared += new.sum()
         to_robot = np.hypot(*(centres[new] - (sim.pose.x_m, sim.pose.y_m)).T)
         to_goal = np.hypot(*(centres[new] - (goal.x_m, goal.y_m)).T)
         # the pose is that of the step's end: the robot may have come nearer by a step
         assert to_robot.min(initial=9.0) > RADIUS_M + 1.0 - 0.03
         assert to_goal.min(initial=9.0) > 0.7
-        before = sim.terrain.occupancy.copy()
+        before = sim.true_map.occupancy.copy()
     assert appeared > 10_000
     assert (before[98:102, 130:140] == 100).any()
 
@@ -302,12 +303,12 @@ def test_what_stands_near_the_robot_goes_in_time_and_nothing_takes_its_place():
     change = RandomChange(rate=10.0, period_s=0.5, size_m=0.3, open_walls=False)
     sim = simulation(world='changing', change=change, start=(2.0, 2.0, 0.0))
     run_through(sim, 0.6)
-    y, x = np.argwhere(sim.terrain.occupancy[100:180, 100:180] == 100)[0] + np.array([100, 94])
+    y, x = np.argwhere(sim.true_map.occupancy[100:180, 100:180] == 100)[0] + np.array([100, 94])
     sim.place(Pose2D(x * RESOLUTION_M, y * RESOLUTION_M, 0.0))
     near = np.hypot(*(np.indices((200, 200))[::-1] + 0.5 - np.array([x, y])[:, None, None])) * RESOLUTION_M < 1.0
     counts = []
     for _ in run(sim, 6.0):
-        counts.append((sim.terrain.occupancy[near] == 100).sum())
+        counts.append((sim.true_map.occupancy[near] == 100).sum())
     assert counts[0] > 0
     assert (np.diff(counts) <= 0).all()
     assert counts[-1] == 0
@@ -335,16 +336,16 @@ def test_scripted_obstacles_come_and_go_at_their_times():
     again = Obstacle(x_m=8.0, y_m=2.0, width_m=0.2, height_m=0.2, at_s=0.5, for_s=0.5, every_s=1.0)
     always = Obstacle(x_m=3.0, y_m=8.0, width_m=0.2, height_m=0.2)
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=[once, again, always])
-    assert sim.terrain.occupancy[158:162, 58:62].all()
+    assert sim.true_map.occupancy[158:162, 58:62].all()
     for _ in run(sim, 3.0):
         time = round(sim.time_s, 6)
-        window = sim.terrain.occupancy[116:124, 114:126]
+        window = sim.true_map.occupancy[116:124, 114:126]
         expected = np.zeros_like(window)
         expected[2:6, 2:10] = 100 if 1.0 <= time < 1.5 else 0
         np.testing.assert_array_equal(window, expected)
         there = 0.5 <= time < 1.0 or 1.5 <= time < 2.0 or 2.5 <= time < 3.0
-        assert bool(sim.terrain.occupancy[40, 160]) == there
-    assert sim.terrain.occupancy[160, 60] == 100
+        assert bool(sim.true_map.occupancy[40, 160]) == there
+    assert sim.true_map.occupancy[160, 60] == 100
 
 
 def test_an_obstacle_that_goes_leaves_what_was_beneath_and_what_overlaps_it():
@@ -358,17 +359,17 @@ def test_an_obstacle_that_goes_leaves_what_was_beneath_and_what_overlaps_it():
     run_through(sim, 1.0)
     expected = walls.copy()
     expected[95:105, 110:130] = 100
-    np.testing.assert_array_equal(sim.terrain.occupancy, expected)
+    np.testing.assert_array_equal(sim.true_map.occupancy, expected)
 
 
 def test_an_obstacle_waits_until_the_robot_is_out_of_its_way():
     script = [Obstacle(x_m=2.0, y_m=5.0, width_m=0.5, height_m=0.5, at_s=0.5)]
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script)
     run_through(sim, 1.0)
-    assert sim.terrain.occupancy[100, 40] == 0
+    assert sim.true_map.occupancy[100, 40] == 0
     sim.drive_to(Pose2D(5.0, 5.0, 0.0))
     run_through(sim, 3.0)
-    assert sim.terrain.occupancy[100, 40] == 100
+    assert sim.true_map.occupancy[100, 40] == 100
     assert sim.collisions == 0
 
 
@@ -379,16 +380,16 @@ def test_the_script_can_wait_for_the_first_goal():
     sim.set_goal(Pose2D(8.0, 8.0, 0.0))
     run_through(sim, 0.4)
     sim.set_goal(Pose2D(8.0, 7.0, 0.0))
-    assert sim.terrain.occupancy[120, 120] == 0
+    assert sim.true_map.occupancy[120, 120] == 0
     run_through(sim, 0.2)
-    assert sim.terrain.occupancy[120, 120] == 100
+    assert sim.true_map.occupancy[120, 120] == 100
 
 
 def test_an_unknown_world_is_revealed_by_line_of_sight():
     walls = hall()
     walls[20:180, 100] = 100
     sim = simulation(walls, world='unknown', sensor_radius_m=4.0)
-    known = sim.map_news().occupancy
+    known = sim.changed_map().occupancy
     inside = np.hypot(*(np.indices(known.shape)[::-1] + 0.5 - np.array([40.0, 100.0])[:, None, None])) < 79
     inside[:, 100:] = False
     assert (known[inside & (walls == 0)] == 0).all()
@@ -402,18 +403,18 @@ def test_without_line_of_sight_all_within_the_radius_is_revealed():
     walls = hall()
     walls[20:180, 100] = 100
     sim = simulation(walls, start=(4.0, 5.0, 0.0), world='unknown', sensor_radius_m=2.0, line_of_sight=False)
-    known = sim.map_news().occupancy
+    known = sim.changed_map().occupancy
     distances = np.hypot(*(np.indices(known.shape)[::-1] + 0.5 - np.array([80.0, 100.0])[:, None, None]))
     np.testing.assert_array_equal(known, np.where(distances <= 40, walls, -1))
 
 
 def test_what_was_seen_stays_known_and_news_covers_all_that_is_new():
     sim = simulation(world='unknown', sensor_radius_m=1.0, waypoint_timeout_s=0.0)
-    told = sim.map_news().occupancy
+    told = sim.changed_map().occupancy
     sim.drive_to(Pose2D(6.0, 5.0, 0.0))
     patches = 0
     for _ in run(sim, 5.0):
-        news = sim.map_news()
+        news = sim.changed_map()
         if news is not None:
             patches += 1
             told[news.changed.slices] = news.occupancy[news.changed.slices]
@@ -426,10 +427,10 @@ def test_what_was_seen_stays_known_and_news_covers_all_that_is_new():
 def test_an_obstacle_in_an_unknown_world_is_known_once_it_is_seen():
     script = [Obstacle(x_m=8.0, y_m=5.0, width_m=0.5, height_m=0.5)]
     sim = simulation(world='unknown', sensor_radius_m=3.0, script=script)
-    assert sim.map_news().occupancy[100, 155] == -1
+    assert sim.changed_map().occupancy[100, 155] == -1
     sim.drive_to(Pose2D(6.0, 5.0, 0.0))
     run_through(sim, 3.0)
-    assert sim.map_news().occupancy[100, 155] == 100
+    assert sim.changed_map().occupancy[100, 155] == 100
 
 
 def test_a_robot_that_stands_sees_what_appears_and_vanishes():
@@ -461,7 +462,7 @@ def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitte
     sim.drive_to(end)
     sizes, offsets = set(), []
     for _ in run(sim, 6.0):
-        news = sim.map_news()
+        news = sim.changed_map()
         if news is None:
             continue
         geometry = news.geometry
@@ -482,21 +483,21 @@ def test_a_growing_map_is_the_known_part_at_its_place_in_the_world(origin, jitte
 def test_a_growing_map_has_unknown_ground_around_it_also_beyond_the_true_map():
     sim = simulation(world='unknown', sensor_radius_m=2.0, growing_map=True, map_margin_m=1.0)
     bare = simulation(world='unknown', sensor_radius_m=2.0, growing_map=True)
-    news, without = sim.map_news(), bare.map_news()
+    news, without = sim.changed_map(), bare.changed_map()
     np.testing.assert_array_equal(news.occupancy[20:-20, 20:-20], without.occupancy)
     assert news.geometry.to_world(20, 20) == pytest.approx(without.geometry.to_world(0, 0))
     for edge in (news.occupancy[:20], news.occupancy[-20:], news.occupancy[:, :20], news.occupancy[:, -20:]):
         assert (edge == -1).all()
     assert news.geometry.origin[0] < 0.0
-    assert sim.map_news() is None
+    assert sim.changed_map() is None
     sim.drive_to(Pose2D(3.0, 5.0))
     run_through(sim, 1.0)
-    assert sim.map_news().changed is None
+    assert sim.changed_map().changed is None
 
 
 def test_a_late_joiner_is_told_the_whole_map_where_it_was_last_said_to_be():
     sim = simulation(world='unknown', sensor_radius_m=1.0, growing_map=True, map_jitter=0.5)
-    news = sim.map_news()
+    news = sim.changed_map()
     whole = sim.whole_map()
     assert whole.geometry == news.geometry
     assert whole.changed is None
@@ -553,7 +554,7 @@ def test_putting_the_robot_elsewhere_moves_odometry_s_origin_and_not_odometry():
 
 @pytest.mark.parametrize(
     ('pose', 'reason'),
-    [((0.1, 5.0, 0.0), 'radius, 0.15 m'), ((-4.0, 5.0, 0.0), 'outside the 200 x 200 map')],
+    [((0.1, 5.0, 0.0), 'radius of the robot, 0.15 m'), ((-4.0, 5.0, 0.0), 'outside the map of 200 x 200 cells')],
 )
 def test_the_robot_cannot_be_put_into_a_wall_or_off_the_map(pose, reason):
     sim = simulation()
@@ -574,17 +575,17 @@ def test_noise_of_the_pose_has_the_size_asked_for():
 @pytest.mark.parametrize(
     ('bad', 'reason'),
     [
-        ({'world': 'flat'}, "world is 'flat'; it is one of static, changing, unknown"),
-        ({'dt_s': 0.0}, 'dt_s is 0.0; it is above 0'),
-        ({'keep_clear_m': -1.0}, 'keep_clear_m is -1.0; it is at least 0'),
-        ({'growing_map': True}, 'growing_map is for an unknown world; this one is static'),
-        ({'map_jitter': 0.7}, 'map_jitter is 0.7; it is 0 to 0.5'),
-        ({'sensor_radius_m': math.nan}, 'sensor_radius_m is nan; it is above 0'),
+        ({'world': 'flat'}, "world is 'flat'; it must be one of static, changing, unknown"),
+        ({'dt_s': 0.0}, 'dt_s is 0.0; it must be above 0'),
+        ({'keep_clear_m': -1.0}, 'keep_clear_m is -1.0; it must be at least 0'),
+        ({'growing_map': True}, 'growing_map needs an unknown world; this one is static'),
+        ({'map_jitter': 0.7}, 'map_jitter is 0.7; it must be between 0 and 0.5'),
+        ({'sensor_radius_m': math.nan}, 'sensor_radius_m is nan; it must be above 0'),
     ],
 )
 def test_bad_settings_are_refused_with_value_and_limit(bad, reason):
     with pytest.raises(ValueError, match=reason):
-        Settings(**bad)
+        SimulationSettings(**bad)
 
 
 def test_a_command_that_is_no_number_is_refused():
@@ -638,7 +639,7 @@ class TestDemoMaps:
 
 def test_no_place_is_found_where_there_is_none():
     full = np.full((20, 20), 100, np.int8)
-    with pytest.raises(NoPlace, match=r'0\.4 m from all obstacles'):
+    with pytest.raises(NoPlace, match=r'0\.4 m away from every obstacle'):
         random_start(full, MapGeometry(20, 20, RESOLUTION_M), 0.4, 0)
     cell = full.copy()
     cell[5:15, 5:15] = 0
@@ -665,14 +666,17 @@ def test_a_script_is_read_from_yaml(tmp_path):
 @pytest.mark.parametrize(
     ('text', 'reason'),
     [
-        ('', "no list 'obstacles'"),
+        ('', "it must have a list 'obstacles'"),
         ('obstacles: [', 'cannot be read'),
-        ('obstacles: [3]', 'obstacle 1: 3 is not one of'),
-        ('obstacles: [{x_m: 1, y_m: 1, width_m: 1, height_m: 1, colour: red}]', 'colour is not one of'),
+        ('obstacles: [3]', 'obstacle 1: 3 is not a field'),
+        ('obstacles: [{x_m: 1, y_m: 1, width_m: 1, height_m: 1, colour: red}]', 'colour is not a field'),
         ('obstacles: [{x_m: 1, y_m: 1, width_m: 1}]', 'height_m'),
-        ('obstacles: [{x_m: 1, y_m: 1, width_m: -1, height_m: 1}]', 'width_m is -1; it is above 0'),
-        ('obstacles: [{x_m: one, y_m: 1, width_m: 1, height_m: 1}]', "x_m is 'one'; it is a number"),
-        ('obstacles: [{x_m: 1, y_m: 1, width_m: 1, height_m: 1, for_s: 2, every_s: 1}]', 'every_s is 1; it is 0 or'),
+        ('obstacles: [{x_m: 1, y_m: 1, width_m: -1, height_m: 1}]', 'width_m is -1; it must be above 0'),
+        ('obstacles: [{x_m: one, y_m: 1, width_m: 1, height_m: 1}]', "x_m is 'one'; it must be a number"),
+        (
+            'obstacles: [{x_m: 1, y_m: 1, width_m: 1, height_m: 1, for_s: 2, every_s: 1}]',
+            'every_s is 1; it must be 0 or',
+        ),
     ],
 )
 def test_a_bad_script_is_refused_with_file_place_and_reason(tmp_path, text, reason):
@@ -692,25 +696,25 @@ def test_what_is_drawn_stays_whatever_changes_by_itself_and_erasing_takes_walls_
     change = RandomChange(rate=20.0, period_s=0.5, size_m=0.2)
     script = [Obstacle(at_s=0.5, for_s=1.0, x_m=7.0, y_m=5.0, width_m=1.0, height_m=1.0)]
     sim = simulation(world='changing', change=change, script=script)
-    sim.map_news()
+    sim.changed_map()
     assert sim.draw(7.0, 5.0, 0.3, occupied=True)
     assert sim.draw(0.0, 8.0, 0.4, occupied=False)
     assert sim.map_has_changed
     drawn, erased = np.s_[97:103, 137:143], np.s_[156:164, 0:4]
     for _ in run(sim, 3.0):
-        assert (sim.terrain.occupancy[drawn] == 100).all()
-        assert (sim.terrain.occupancy[erased] == 0).all()
-    assert np.array_equal(sim.whole_map().occupancy, sim.terrain.occupancy)
+        assert (sim.true_map.occupancy[drawn] == 100).all()
+        assert (sim.true_map.occupancy[erased] == 0).all()
+    assert np.array_equal(sim.whole_map().occupancy, sim.true_map.occupancy)
 
 
 def test_nothing_is_drawn_on_the_robot_its_goal_or_off_the_map():
     sim = simulation()
     sim.set_goal(Pose2D(8.0, 8.0))
-    before = sim.terrain.occupancy.copy()
+    before = sim.true_map.occupancy.copy()
     for x_m, y_m in ((2.0, 5.0), (2.5, 5.0), (8.1, 8.1), (-3.0, 5.0), (5.0, 1e9)):
         assert not sim.draw(x_m, y_m, 0.3, occupied=True)
     assert not sim.map_has_changed
-    assert np.array_equal(sim.terrain.occupancy, before)
+    assert np.array_equal(sim.true_map.occupancy, before)
     assert sim.draw(2.0, 5.0, 0.3, occupied=False)
     with pytest.raises(ValueError, match='finite'):
         sim.draw(math.nan, 1.0, 0.3, occupied=True)

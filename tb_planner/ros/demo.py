@@ -36,10 +36,9 @@ from tb_planner.ros.processes import (
     ros_arguments,
     signals_held_back,
 )
-from tb_planner.ros.shared_files import shared_file
 from tb_planner.search.algorithms import ALGORITHMS
-from tb_planner.simulation import WORLDS
-from tb_planner.simulation.places import random_goal, random_start
+from tb_planner.simulation.scenes import random_goal, random_start, shared_file
+from tb_planner.simulation.simulator import WORLDS
 from tb_planner.tools import plotting as picture
 from tb_planner.tools.drive import Drive, Place
 from tb_planner.view.page import may_become_page, write_page

@@ -1,24 +1,35 @@
-"""The simulator as a node: Nav2's loopback simulator, and a world that changes or is unknown besides.
+"""The simulator node: the interface of Nav2's loopback simulator, in a world that may change or be unknown.
 
-The physics takes steps of a fixed length. A timer on the wall's clock lets happen as many as are due, so that a late
-timer makes a robot late and never makes it jump: the same inputs before the same steps give the same run.
+The physics has a fixed time step. A timer on the steady clock runs the steps that are due: if the timer is late, the
+robot is late, but it never jumps, and equal inputs before equal steps give the same run.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from array import array
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tb_planner.errors import BadInput
+import numpy as np
+from numpy.typing import NDArray
+
 from tb_planner.ros.without_ros import ros_needed_by
 
 with ros_needed_by('simulator_node'):
     from builtin_interfaces.msg import Time
-    from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
+    from geometry_msgs.msg import (
+        PointStamped,
+        PoseStamped,
+        PoseWithCovarianceStamped,
+        TransformStamped,
+        Twist,
+        TwistStamped,
+    )
     from nav_msgs.msg import OccupancyGrid, Odometry
     from rclpy.clock import Clock, ClockType
     from rclpy.event_handler import PublisherEventCallbacks
@@ -32,23 +43,17 @@ from tb_planner.geometry import Pose2D
 from tb_planner.maps.files import MapError, read_map
 from tb_planner.ros import params as ros_parameters
 from tb_planner.ros import signals
-from tb_planner.ros.conversions import BadMessage, pose_from_message, pose_message
-from tb_planner.ros.shared_files import shared_file
-from tb_planner.ros.simulator_messages import (
-    map_message,
-    odometry_message,
-    scan_message,
-    transform_message,
-    update_message,
-)
-from tb_planner.ros.simulator_parameters import SimulatorParameters
+from tb_planner.ros.conversions import BadMessage, pose_from_message, pose_message, quaternion_of
 from tb_planner.ros.throttled_log import ThrottledLog
-from tb_planner.simulation import Obstacle, Simulation, read_script
-from tb_planner.simulation.places import random_goal, random_start
+from tb_planner.simulation.parameters import SimulatorParameters
+from tb_planner.simulation.robot import Motion
+from tb_planner.simulation.scenes import random_goal, random_start, shared_file
+from tb_planner.simulation.simulator import PublishedMap, Simulation
+from tb_planner.simulation.true_map import Obstacle, read_script
 
 SHORTEST_TIMER_S = 0.002
-LONGEST_LAG_S = 0.25
-"""What is later than this, on the wall's clock, is not made up for: simulated time is slower then."""
+MAX_LAG_S = 0.25
+"""Lag behind real time that is caught up. If the lag is longer, simulated time falls behind."""
 GOAL_PERIOD_S = 1.0
 ROOM_AT_START_M = 0.3
 ARRIVED_M = 0.5
@@ -61,16 +66,16 @@ _SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class CannotStart(BadInput):
-    """A map, a script or a place that the simulator cannot start with."""
+    """The simulator cannot start with this map, script or start."""
 
 
 class SimulatorNode(Node):
-    """A robot in a world, over ROS."""
+    """Publishes the map, the robot's pose and its sensors; subscribes to waypoints or commands."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__('simulator', **options)
         self.chosen = ros_parameters.declare(self, SimulatorParameters)
-        self.problems = ThrottledLog(self.get_logger())
+        self._log = ThrottledLog(self.get_logger())
         try:
             self.simulation, self._goal = _simulation(self.chosen)
         except (MapError, OSError, ValueError) as error:
@@ -83,14 +88,14 @@ class SimulatorNode(Node):
         self._due = [(self._publish_pose, self._steps(self.chosen.odom_publish_dur))]
         self._due += [(self._publish_scan, self._steps(self.chosen.scan_publish_dur))]
         self._map_at_s = 0.0
-        self._goal_listeners, self._goal_heeded = 0, True
+        self._goal_subscribers, self._goal_accepted = 0, True
         self._anchor()
         self._timer = self.create_timer(self._timer_period_s, self._catch_up, clock=self._steady)
         if self.chosen.give_goal:
             self.create_timer(GOAL_PERIOD_S, self._give_goal, clock=self._steady)
         ros_parameters.apply_changes(self, SimulatorParameters, self._apply)
         self.get_logger().info(
-            f'{self.chosen.world} world {self.chosen.map or "office"}, robot at {self.simulation.pose}, '
+            f'Simulating the {self.chosen.world} world {self.chosen.map or "office"}: robot at {self.simulation.pose}, '
             f'{self.chosen.real_time_factor:g} times real time'
         )
 
@@ -98,8 +103,8 @@ class SimulatorNode(Node):
         publish, chosen = self.create_publisher, self.chosen
         self._updates, self._update_type = None, None
         if chosen.publish_map_updates:
-            self._update_type = self._optional('map_msgs.msg', 'OccupancyGridUpdate', 'changes come as whole maps')
-        events = PublisherEventCallbacks(matched=self._map_listener_came) if self._update_type else None
+            self._update_type = self._optional('map_msgs.msg', 'OccupancyGridUpdate', 'publishing whole maps')
+        events = PublisherEventCallbacks(matched=self._on_map_subscriber) if self._update_type else None
         self._map = publish(OccupancyGrid, 'map', _LATCHED, event_callbacks=events)
         if self._update_type is not None:
             self._updates = publish(self._update_type, 'map_updates', _QUEUED)
@@ -111,21 +116,21 @@ class SimulatorNode(Node):
         self._goals = publish(PoseStamped, 'goal_pose', _NEWEST) if chosen.give_goal else None
         self._tf_type: Any = None
         if chosen.publish_tf:
-            self._tf_type = self._optional('tf2_msgs.msg', 'TFMessage', 'there is no TF')
+            self._tf_type = self._optional('tf2_msgs.msg', 'TFMessage', 'publishing no TF')
         self._tf = publish(self._tf_type, '/tf', QoSProfile(depth=100)) if self._tf_type is not None else None
 
     def _make_subscriptions(self) -> None:
-        hear = self.create_subscription
+        subscribe = self.create_subscription
         if self.chosen.follow_waypoint or self.chosen.give_goal:
-            hear(PoseStamped, 'waypoint', self._posed('waypoint', self._take_waypoint), _NEWEST)
+            subscribe(PoseStamped, 'waypoint', self._posed('waypoint', self._take_waypoint), _NEWEST)
         if not self.chosen.follow_waypoint:
-            self._hear_commands()
-        hear(PoseWithCovarianceStamped, 'initialpose', self._posed('initialpose', self._take_place), _QUEUED)
-        hear(PoseStamped, 'goal_pose', self._posed('goal_pose', self.simulation.set_goal), _NEWEST)
-        hear(PointStamped, '~/draw', lambda message: self._draw(message, occupied=True), _STROKES)
-        hear(PointStamped, '~/erase', lambda message: self._draw(message, occupied=False), _STROKES)
+            self._subscribe_to_commands()
+        subscribe(PoseWithCovarianceStamped, 'initialpose', self._posed('initialpose', self._take_place), _QUEUED)
+        subscribe(PoseStamped, 'goal_pose', self._posed('goal_pose', self.simulation.set_goal), _NEWEST)
+        subscribe(PointStamped, '~/draw', lambda message: self._draw(message, occupied=True), _STROKES)
+        subscribe(PointStamped, '~/erase', lambda message: self._draw(message, occupied=False), _STROKES)
 
-    def _hear_commands(self) -> None:
+    def _subscribe_to_commands(self) -> None:
         if self.chosen.enable_stamped_cmd_vel:
             self.create_subscription(
                 TwistStamped, 'cmd_vel', lambda message: self._take_command(message.twist), _QUEUED
@@ -134,7 +139,7 @@ class SimulatorNode(Node):
             self.create_subscription(Twist, 'cmd_vel', self._take_command, _QUEUED)
 
     def _optional(self, module: str, name: str, consequence: str) -> Any:
-        """A message type that may not be installed."""
+        """A message type that may not be installed, or None."""
         try:
             return getattr(import_module(module), name)
         except ImportError:
@@ -151,20 +156,20 @@ class SimulatorNode(Node):
         return max(self.chosen.update_duration / self.chosen.real_time_factor, SHORTEST_TIMER_S)
 
     def _anchor(self) -> None:
-        """From here on steps are counted against the wall's clock."""
+        """Counts steps against the steady clock from now on."""
         self._anchor_ns, self._anchor_steps = self._steady.now().nanoseconds, self.simulation.steps
 
     def _catch_up(self) -> None:
-        """All steps that are due by the wall's clock."""
-        steps_a_second = self.chosen.real_time_factor / self.chosen.update_duration
+        """Runs all steps that are due."""
+        steps_per_s = self.chosen.real_time_factor / self.chosen.update_duration
         elapsed_s = (self._steady.now().nanoseconds - self._anchor_ns) * 1e-9
-        behind = self._anchor_steps + math.floor(elapsed_s * steps_a_second) - self.simulation.steps
-        most = max(1, math.ceil(LONGEST_LAG_S * steps_a_second))
+        behind = self._anchor_steps + math.floor(elapsed_s * steps_per_s) - self.simulation.steps
+        most = max(1, math.ceil(MAX_LAG_S * steps_per_s))
         for _ in range(min(behind, most)):
             self._step()
         if behind > most:
-            lag_s = (behind - most) / steps_a_second
-            self.problems.warn('lag', f'the simulation is {lag_s:.2f} s late; simulated time waits for it', same='late')
+            lag_s = (behind - most) / steps_per_s
+            self._log.warn('lag', f'The simulation is {lag_s:.2f} s late: simulated time falls behind', same='late')
             self._anchor()
 
     def _step(self) -> None:
@@ -174,13 +179,13 @@ class SimulatorNode(Node):
         if self._clock_publisher is not None:
             self._clock_publisher.publish(ClockMessage(clock=self._stamp()))
         if simulation.map_has_changed or simulation.time_s >= self._map_at_s + self.chosen.map_period_s:
-            self._publish_news()
+            self._publish_changes()
         for publish, period in self._due:
             if simulation.steps % period == 0:
                 publish()
         if simulation.collisions != collisions:
             self._publish_collisions()
-            self.problems.warn('collision', f'the robot ran into something at {simulation.pose}')
+            self._log.warn('collision', f'The robot collided at {simulation.pose}')
 
     def _stamp(self) -> Time:
         if not self.chosen.publish_clock:
@@ -188,23 +193,23 @@ class SimulatorNode(Node):
         nanoseconds = round(self.simulation.time_s * 1e9)
         return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
-    # out
+    # publishing
 
-    def _publish_news(self) -> None:
+    def _publish_changes(self) -> None:
         self._map_at_s = self.simulation.time_s
-        news = self.simulation.map_news()
-        if news is None:
+        changed = self.simulation.changed_map()
+        if changed is None:
             return
-        if news.changed is not None and self._updates is not None:
-            self._updates.publish(update_message(news, self._update_type, self.chosen.map_frame_id, self._stamp()))
+        if changed.changed is not None and self._updates is not None:
+            self._updates.publish(update_message(changed, self._update_type, self.chosen.map_frame_id, self._stamp()))
         else:
-            self._publish_map(news)
+            self._publish_map(changed)
 
-    def _publish_map(self, news: Any) -> None:
-        self._map.publish(map_message(news, self.chosen.map_frame_id, self._stamp()))
+    def _publish_map(self, map_: PublishedMap) -> None:
+        self._map.publish(map_message(map_, self.chosen.map_frame_id, self._stamp()))
 
-    def _map_listener_came(self, info: Any) -> None:
-        """With patches the map that is kept for late listeners is an old one."""
+    def _on_map_subscriber(self, info: Any) -> None:
+        """Publishes the whole map: with patches, the latched map is an old one."""
         if info.current_count_change > 0:
             self._publish_map(self.simulation.whole_map())
 
@@ -230,35 +235,37 @@ class SimulatorNode(Node):
             self._scan.publish(scan_message(ranges_m, self.chosen, self._stamp()))
 
     def _give_goal(self) -> None:
-        """To every planner that comes up, until it has given a waypoint."""
+        """Publishes the goal to every planner that starts, until it publishes a waypoint."""
         assert self._goals is not None
-        listeners = self._goals.get_subscription_count() - 1  # one is our own
-        if listeners > self._goal_listeners:
-            self._goal_heeded = False
-        self._goal_listeners = listeners
+        subscribers = self._goals.get_subscription_count() - 1  # without our own
+        if subscribers > self._goal_subscribers:
+            self._goal_accepted = False
+        self._goal_subscribers = subscribers
         pose, goal = self.simulation.pose, self._goal
         away_m = math.hypot(pose.x_m - goal.x_m, pose.y_m - goal.y_m)
-        if listeners > 0 and not self._goal_heeded and away_m > ARRIVED_M:
+        if subscribers > 0 and not self._goal_accepted and away_m > ARRIVED_M:
             self._goals.publish(pose_message(goal, self.chosen.map_frame_id, self._stamp()))
 
-    # in
+    # subscriptions
 
     def _posed(self, what: str, take: Callable[[Pose2D], None]) -> Callable[[Any], None]:
-        """A callback that hands on the pose of a message, or says why it cannot be used."""
+        """A callback that passes the pose of a message on, or logs why the message is ignored."""
 
         def callback(message: Any) -> None:
             try:
                 stamped = pose_from_message(message, what)
                 if stamped.frame not in ('', self.chosen.map_frame_id):
-                    raise BadMessage(f'{what} is in the frame {stamped.frame!r}; it is {self.chosen.map_frame_id!r}')
+                    raise BadMessage(
+                        f'{what} is in the frame {stamped.frame!r}; it must be in {self.chosen.map_frame_id!r}'
+                    )
                 take(stamped.pose)
             except ValueError as error:
-                self.problems.warn(what, f'{error}; not used')
+                self._log.warn(what, f'{error}; ignored')
 
         return callback
 
     def _take_waypoint(self, waypoint: Pose2D) -> None:
-        self._goal_heeded = True
+        self._goal_accepted = True
         if self.chosen.follow_waypoint:
             self.simulation.drive_to(waypoint)
 
@@ -266,20 +273,20 @@ class SimulatorNode(Node):
         try:
             self.simulation.command(twist.linear.x, twist.angular.z)
         except ValueError as error:
-            self.problems.warn('cmd_vel', f'{error}; not used')
+            self._log.warn('cmd_vel', f'{error}; ignored')
 
     def _draw(self, message: PointStamped, *, occupied: bool) -> None:
         frame = message.header.frame_id
         try:
             if frame not in ('', self.chosen.map_frame_id):
-                raise BadMessage(f'it is in the frame {frame!r}; the map is in {self.chosen.map_frame_id!r}')
+                raise BadMessage(f'the point is in the frame {frame!r}; it must be in {self.chosen.map_frame_id!r}')
             self.simulation.draw(message.point.x, message.point.y, self.chosen.brush_m, occupied=occupied)
         except ValueError as error:
-            self.problems.warn('draw', f'nothing is drawn: {error}')
+            self._log.warn('draw', f'Ignoring a stroke: {error}')
 
     def _take_place(self, pose: Pose2D) -> None:
         self.simulation.place(pose)
-        self.get_logger().info(f'the robot is put to {pose}')
+        self.get_logger().info(f'The robot was placed at {pose}')
 
     def _apply(self, chosen: SimulatorParameters) -> None:
         self.chosen = chosen
@@ -289,7 +296,7 @@ class SimulatorNode(Node):
 
 
 def _simulation(chosen: SimulatorParameters) -> tuple[Simulation, Pose2D]:
-    """The simulation, and the goal that it may give."""
+    """The simulation, and the goal that the node may publish."""
     settings = chosen.settings()
     world = read_map(_file(chosen.map or 'office', 'maps', '.yaml'))
     script: list[Obstacle] = []
@@ -306,13 +313,80 @@ def _simulation(chosen: SimulatorParameters) -> tuple[Simulation, Pose2D]:
 
 
 def _file(name: str, folder: str, ending: str) -> Path:
-    """A path as it is; a plain name is a file of the package's own."""
+    """A path as it is; a plain name is a file of the package."""
     path = Path(name).expanduser()
     return shared_file(folder, f'{name}{ending}') if name.isidentifier() and not path.exists() else path
 
 
+def map_message(map_: PublishedMap, frame: str, stamp: Time) -> OccupancyGrid:
+    geometry, message = map_.geometry, OccupancyGrid()
+    x_m, y_m, yaw = geometry.origin
+    message.header.frame_id = frame
+    message.header.stamp = stamp
+    message.info.map_load_time = stamp
+    message.info.resolution = float(geometry.resolution_m)
+    message.info.width, message.info.height = geometry.width, geometry.height
+    message.info.origin.position.x, message.info.origin.position.y = float(x_m), float(y_m)
+    message.info.origin.orientation = quaternion_of(yaw)
+    message.data = _values(map_.occupancy)
+    return message
+
+
+def update_message(map_: PublishedMap, kind: Any, frame: str, stamp: Time) -> Any:
+    """The changed part, as a map_msgs/OccupancyGridUpdate."""
+    assert map_.changed is not None
+    box, message = map_.changed, kind()
+    message.header.frame_id = frame
+    message.header.stamp = stamp
+    message.x, message.y = box.x0, box.y0
+    message.width, message.height = box.x1 - box.x0, box.y1 - box.y0
+    message.data = _values(map_.occupancy[box.slices])
+    return message
+
+
+def odometry_message(pose: Pose2D, motion: Motion, frame: str, child: str, stamp: Time) -> Odometry:
+    message = Odometry()
+    message.header.frame_id, message.child_frame_id = frame, child
+    message.header.stamp = stamp
+    message.pose.pose.position.x, message.pose.pose.position.y = pose.x_m, pose.y_m
+    message.pose.pose.orientation = quaternion_of(pose.yaw)
+    message.twist.twist.linear.x, message.twist.twist.angular.z = motion.speed_m_s, motion.turn_rad_s
+    return message
+
+
+def transform_message(pose: Pose2D, frame: str, child: str, stamp: Time) -> TransformStamped:
+    message = TransformStamped()
+    message.header.frame_id, message.child_frame_id = frame, child
+    message.header.stamp = stamp
+    message.transform.translation.x, message.transform.translation.y = pose.x_m, pose.y_m
+    message.transform.rotation = quaternion_of(pose.yaw)
+    return message
+
+
+def scan_message(ranges_m: NDArray[np.float64], parameters: SimulatorParameters, stamp: Time) -> LaserScan:
+    nothing = math.inf if parameters.scan_use_inf else parameters.scan_range_max - 0.1
+    ranges = np.where(np.isinf(ranges_m), nothing, ranges_m)
+    ranges[ranges < parameters.scan_range_min] = 0.0
+    message = LaserScan()
+    message.header.frame_id = parameters.scan_frame_id
+    message.header.stamp = stamp
+    message.angle_min, message.angle_increment = parameters.scan_angle_min, parameters.scan_angle_increment
+    message.angle_max = parameters.scan_angle_min + parameters.scan_angle_increment * (len(ranges) - 1)
+    message.scan_time = parameters.scan_publish_dur
+    message.range_min, message.range_max = parameters.scan_range_min, parameters.scan_range_max
+    message.ranges = array('f', ranges.astype(np.float32).tobytes())
+    return message
+
+
+def _values(occupancy: NDArray[np.int8]) -> array[int]:
+    # filling from an array.array takes 0.04 ms for 1000 x 1000 cells, from an ndarray 82 ms
+    values = array('b')
+    values.frombytes(np.ascontiguousarray(occupancy).data.cast('B'))
+    return values
+
+
 def main(args: list[str] | None = None) -> int:
-    """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
+    """Runs the node until it is shut down; returns 0, or 1 if it cannot start."""
     return signals.run(SimulatorNode, 'simulator', (ros_parameters.BadParameters, CannotStart), args)
 
 

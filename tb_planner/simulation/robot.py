@@ -1,7 +1,7 @@
 """A robot on two wheels: a disc with limits to speed and acceleration, which turns towards a waypoint and drives to it.
 
-All of it is a function of the state before: no clock and nothing random. In a step of dt_s the speeds change first, by
-no more than the limits allow; then the robot goes straight along the heading it has in the middle of the step.
+Everything is a function of the previous state: there is no clock and nothing random. In a step of dt_s the speeds
+change first, within the limits; then the robot moves straight along its heading in the middle of the step.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import OCCUPIED
 
 TURN_ON_THE_SPOT_RAD = 0.4
-"""With a waypoint farther aside than this the robot stops and turns before it drives on."""
+"""If the waypoint is further aside than this, the robot stops and turns before it drives on."""
 HEADING_TOLERANCE_RAD = 0.02
 
-_BRAKING = 0.8  # of the limit is what the robot counts on when it slows down; the rest is for steering
+_BRAKING = 0.8  # fraction of the limit that the robot uses to slow down; the rest is left for steering
 _BISECTIONS = 16
 _ROUNDING = 1e-9  # in cells
 
@@ -37,7 +37,7 @@ class Motion:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What the robot can do; speeds hold in both directions."""
+    """The limits of the robot's motion, in both directions."""
 
     max_speed_m_s: float = 1.0
     max_acceleration_m_s2: float = 2.0
@@ -47,21 +47,21 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not (math.isfinite(value) and value > 0):
-                raise ValueError(f'{name} is {value}; it is above 0')
+                raise ValueError(f'{name} is {value}; it must be above 0')
 
     def stopping_distance_m(self, dt_s: float) -> float:
-        """From full speed, and one step more before the brakes bite."""
+        """The distance to stop from full speed, with one time step of delay."""
         speed = self.max_speed_m_s
         return speed**2 / (2 * self.max_acceleration_m_s2) + speed * dt_s
 
 
 def wrapped(angle: float) -> float:
-    """The angle between -pi and pi."""
+    """The same angle between -pi and pi."""
     return math.remainder(angle, 2 * math.pi)
 
 
 def composed(frame: Pose2D, pose: Pose2D) -> Pose2D:
-    """A pose that is given in a frame, as seen from where the frame itself is given."""
+    """A pose given in a frame, in the parent of that frame."""
     cos, sin = math.cos(frame.yaw), math.sin(frame.yaw)
     x_m = frame.x_m + cos * pose.x_m - sin * pose.y_m
     y_m = frame.y_m + sin * pose.x_m + cos * pose.y_m
@@ -69,13 +69,13 @@ def composed(frame: Pose2D, pose: Pose2D) -> Pose2D:
 
 
 def inverse(pose: Pose2D) -> Pose2D:
-    """Where the origin is as seen from the pose."""
+    """The origin as seen from the pose."""
     cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
     return Pose2D(-cos * pose.x_m - sin * pose.y_m, sin * pose.x_m - cos * pose.y_m, wrapped(-pose.yaw))
 
 
 def accelerated(motion: Motion, speed_m_s: float, turn_rad_s: float, limits: Limits, dt_s: float) -> Motion:
-    """Speeds as near to the commanded ones as the limits allow within a step."""
+    """The motion after one step of acceleration towards the commanded speeds, within the limits."""
     return Motion(
         motion.pose,
         _ramp(motion.speed_m_s, speed_m_s, limits.max_speed_m_s, limits.max_acceleration_m_s2 * dt_s),
@@ -84,17 +84,17 @@ def accelerated(motion: Motion, speed_m_s: float, turn_rad_s: float, limits: Lim
 
 
 def moved(motion: Motion, dt_s: float) -> Motion:
-    """A step on where nothing is in the way."""
+    """The motion one step later, without obstacles."""
     pose, turned = motion.pose, motion.turn_rad_s * dt_s
-    heading, way_m = pose.yaw + turned / 2, motion.speed_m_s * dt_s
+    heading, distance_m = pose.yaw + turned / 2, motion.speed_m_s * dt_s
     ahead = Pose2D(
-        pose.x_m + way_m * math.cos(heading), pose.y_m + way_m * math.sin(heading), wrapped(pose.yaw + turned)
+        pose.x_m + distance_m * math.cos(heading), pose.y_m + distance_m * math.sin(heading), wrapped(pose.yaw + turned)
     )
     return Motion(ahead, motion.speed_m_s, motion.turn_rad_s)
 
 
 def towards(motion: Motion, waypoint: Pose2D, tolerance_m: float, limits: Limits, dt_s: float) -> tuple[float, float]:
-    """Speeds to command: turn to the waypoint, drive, slow down; there, stop and turn as it says."""
+    """The speeds to command: turn to the waypoint, drive, slow down, stop, then turn to the waypoint's heading."""
     pose = motion.pose
     dx, dy = waypoint.x_m - pose.x_m, waypoint.y_m - pose.y_m
     distance_m = math.hypot(dx, dy)
@@ -102,9 +102,9 @@ def towards(motion: Motion, waypoint: Pose2D, tolerance_m: float, limits: Limits
         return 0.0, _turn(wrapped(waypoint.yaw - pose.yaw), limits, dt_s)
     aside = wrapped(math.atan2(dy, dx) - pose.yaw)
     if abs(aside) >= TURN_ON_THE_SPOT_RAD:
-        # straight on until it stands: the way it came from was free, the way around the bend may not be
-        standing = abs(motion.speed_m_s) <= limits.max_acceleration_m_s2 * dt_s
-        return 0.0, _turn(aside, limits, dt_s) if standing else 0.0
+        # brake straight ahead first: a curve may meet an obstacle
+        at_rest = abs(motion.speed_m_s) <= limits.max_acceleration_m_s2 * dt_s
+        return 0.0, _turn(aside, limits, dt_s) if at_rest else 0.0
     speed = _speed_to_stop_in(distance_m, _BRAKING * limits.max_acceleration_m_s2, dt_s)
     ahead = 1.0 - abs(aside) / TURN_ON_THE_SPOT_RAD
     return min(speed, limits.max_speed_m_s * ahead), _turn(aside, limits, dt_s)
@@ -116,14 +116,14 @@ def touches(occupancy: NDArray[np.int8], x: float, y: float, radius: float) -> b
 
 
 def sweep_touches(occupancy: NDArray[np.int8], start: Point, end: Point, radius: float) -> bool:
-    """Whether a disc on its straight way touches an occupied cell; exact, so that no wall is too thin to be met."""
+    """Whether a disc that moves on a straight line touches an occupied cell; exact, so that no wall is too thin."""
     return _meets(_occupied_near(occupancy, start, end, radius), start, end, radius)
 
 
-def way_until_contact(
+def move_until_contact(
     occupancy: NDArray[np.int8], geometry: MapGeometry, start: Pose2D, end: Pose2D, radius_m: float
 ) -> tuple[Pose2D, bool]:
-    """How far the disc gets on its straight way, and whether something stopped it; its centre stays on the map."""
+    """Where the disc gets on a straight line, and whether an obstacle stopped it; its centre stays on the map."""
     a, b = geometry.to_grid(start.x_m, start.y_m), geometry.to_grid(end.x_m, end.y_m)
     radius = radius_m / geometry.resolution_m
     cells = _occupied_near(occupancy, a, b, radius)
@@ -145,7 +145,7 @@ def way_until_contact(
 
 
 def _occupied_near(occupancy: NDArray[np.int8], start: Point, end: Point, radius: float) -> NDArray[np.float64]:
-    """Lower left corners, x and y, of the occupied cells in the box around a disc's way."""
+    """Lower left corners, x and y, of the occupied cells in the box around the movement of a disc."""
     (x0, y0), (x1, y1) = start, end
     left, low = max(math.floor(min(x0, x1) - radius), 0), max(math.floor(min(y0, y1) - radius), 0)
     right, high = math.floor(max(x0, x1) + radius) + 1, math.floor(max(y0, y1) + radius) + 1
@@ -173,10 +173,10 @@ def _turn(angle: float, limits: Limits, dt_s: float) -> float:
     return math.copysign(min(speed, limits.max_turn_rad_s), angle)
 
 
-def _speed_to_stop_in(way: float, braking: float, dt_s: float) -> float:
-    """The most from which steps of slowing down end within the way."""
+def _speed_to_stop_in(distance: float, braking: float, dt_s: float) -> float:
+    """The highest speed from which the robot can stop within the distance."""
     lost = braking * dt_s
-    return min(math.sqrt(lost**2 / 4 + 2 * braking * way) - lost / 2, way / dt_s)
+    return min(math.sqrt(lost**2 / 4 + 2 * braking * distance) - lost / 2, distance / dt_s)
 
 
 def _squares_of_distances(
@@ -202,14 +202,14 @@ def _from_square(left: NDArray[np.float64], low: NDArray[np.float64], x: float, 
 def _crosses(
     left: NDArray[np.float64], low: NDArray[np.float64], x: float, y: float, dx: float, dy: float
 ) -> NDArray[np.bool_]:
-    """Whether the segment is inside the square for some part of its way."""
+    """Whether a part of the segment lies inside the square."""
     enters, leaves = np.zeros(left.shape), np.ones(left.shape)
-    for corner, start, way in ((left, x, dx), (low, y, dy)):
-        if way == 0.0:
+    for corner, start, length in ((left, x, dx), (low, y, dy)):
+        if length == 0.0:
             outside = (start <= corner) | (start >= corner + 1)
             leaves[outside] = -1.0
             continue
-        one, other = (corner - start) / way, (corner + 1 - start) / way
+        one, other = (corner - start) / length, (corner + 1 - start) / length
         np.maximum(enters, np.minimum(one, other), out=enters)
         np.minimum(leaves, np.maximum(one, other), out=leaves)
     return enters < leaves

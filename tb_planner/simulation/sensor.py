@@ -1,4 +1,4 @@
-"""What a robot sees: rays cast from its place, and the part of the map that it has come to know by them."""
+"""The robot's sensor: rays cast on the true map, and the part of the map that they have made known."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tb_planner.geometry import Box
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 
 MAX_REACH = 1000
-"""The farthest a sensor sees, in cells."""
+"""Largest range of a sensor, in cells."""
 
-_BEYOND = -2  # stands for cells outside the map
+_BEYOND = -2  # cells outside the map
 _NEVER_CROSSES = 1e-12
-_AT_ONCE = 128  # rays: their crossings stay in the processor's cache
+_BATCH = 128  # rays whose crossings fit into the processor's cache
 
 
 class Rays:
-    """Rays from a point: each is followed exactly, from grid line to grid line, into the first occupied cell.
+    """Rays from a point, followed exactly from grid line to grid line into the first occupied cell.
 
-    All is in cells; `reach` is how far they go.
+    Lengths are in cells; `reach` is the length of a ray.
     """
 
     def __init__(self, occupancy: NDArray[np.int8], x: float, y: float, reach: float) -> None:
@@ -36,13 +36,13 @@ class Rays:
         self._own = margin * self._side + margin
 
     def ranges(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How far it is to an occupied cell in each direction; inf where none is within reach."""
+        """The distance to an occupied cell in each direction; inf where none is within reach."""
         if self._window[self._own] >= OCCUPIED:
             return np.zeros(len(directions))
         return np.concatenate([self._hits(*self._crossings(part)) for part in _parts(directions)])
 
     def seen(self, directions: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Columns and rows, in the map, of the cells that the rays enter, up to the ones that end them."""
+        """Columns and rows on the map of the cells that the rays enter, up to the cells that stop them."""
         met = np.zeros(self._window.size, np.bool_)
         met[self._own] = True
         for part in _parts(directions):
@@ -58,7 +58,7 @@ class Rays:
         return hits
 
     def _crossings(self, directions: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Distances at which the rays cross grid lines, and the cells that they enter there."""
+        """The distances at which the rays cross grid lines, and the cells that they enter there."""
         across, along = np.cos(directions), np.sin(directions)
         distances_x, columns, rows = self._lines(self._x, self._y, across, along)
         distances_y, other_rows, other_columns = self._lines(self._y, self._x, along, across)
@@ -70,7 +70,7 @@ class Rays:
     def _lines(
         self, x: float, y: float, across: NDArray[np.float64], along: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
-        """Crossings of the lines x = 1, 2, …: how far away, inf if out of reach; and the x and y of the cells."""
+        """Crossings of the lines x = 1, 2, …: distance (inf: out of reach), and x and y of the cells entered."""
         steps = np.arange(math.ceil(self._reach) + 1)
         forwards = across > 0
         first = np.where(forwards, math.floor(x) + 1 - x, x - math.floor(x))
@@ -82,21 +82,21 @@ class Rays:
 
 
 class Known:
-    """What is known of a map: nothing at first, then what has been seen of it."""
+    """The known part of a map: nothing at first, then what the sensor has seen."""
 
     def __init__(self, shape: tuple[int, ...], radius: float, line_of_sight: bool) -> None:
         if not 0 < radius <= MAX_REACH:
-            raise ValueError(f'sensor radius is {radius:g} cells; it is above 0 and at most {MAX_REACH}')
+            raise ValueError(f'sensor radius is {radius:g} cells; it must be above 0 and at most {MAX_REACH}')
         self.occupancy = np.full(shape, UNKNOWN, np.int8)
         self.extent: Box | None = None
-        """The smallest box around all that has been seen."""
+        """The bounding box of all cells seen so far."""
         self._radius = radius
         self._line_of_sight = line_of_sight
-        # one and a half rays for each cell on the rim: none is missed
+        # 1.5 rays for each cell on the circumference, so that no cell is missed
         self._directions = np.linspace(-math.pi, math.pi, math.ceil(3 * math.pi * radius) + 8, endpoint=False)
 
     def look(self, truth: NDArray[np.int8], x: float, y: float) -> Box | None:
-        """Takes in what is to be seen from (x, y); the cells within which something is new, or None."""
+        """Adds what is visible from (x, y); returns the box of the cells that changed, or None."""
         if self._line_of_sight:
             columns, rows = Rays(truth, x, y, self._radius).seen(self._directions)
         else:
@@ -121,17 +121,17 @@ class Known:
 
 
 def _parts(directions: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    for start in range(0, len(directions), _AT_ONCE):
-        yield directions[start : start + _AT_ONCE]
+    for start in range(0, len(directions), _BATCH):
+        yield directions[start : start + _BATCH]
 
 
 def _off_grid_lines(value: float) -> float:
-    """A ray that begins on a grid line would enter the first cell before it has begun."""
+    """Moves a coordinate off a grid line: a ray that starts on one would enter its first cell at distance 0."""
     return value + 1e-6 if value == math.floor(value) else value
 
 
 def _window(occupancy: NDArray[np.int8], left: int, low: int, side: int) -> NDArray[np.int8]:
-    """A square of the map; what of it lies outside the map is marked."""
+    """A square of the map; cells outside the map are marked."""
     height, width = occupancy.shape
     window = np.full((side, side), _BEYOND, np.int8)
     x0, y0 = min(max(left, 0), width), min(max(low, 0), height)

@@ -26,7 +26,7 @@ from tb_planner.config import PlannerParameters
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC
 from tb_planner.ros.params import specs
-from tb_planner.ros.simulator_parameters import SimulatorParameters
+from tb_planner.simulation.parameters import SimulatorParameters
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / 'README.md').read_text()
@@ -356,7 +356,7 @@ def test_a_port_that_there_is_not_is_refused_before_anything_starts(launch, pref
     process = launch('demo.launch.py', 'rviz:=false', 'view:=true', f'view_port:={port}')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert f"view_port is '{port}'; it is 0 to 65535" in process.said
+    assert f"view_port is '{port}'; it must be between 0 and 65535" in process.said
     assert running(prefix) == []
 
 
@@ -409,11 +409,11 @@ def test_what_is_given_wins_over_the_file_and_what_is_not_leaves_it(launch, peer
         ('weight:=0.5', 'weight is 0.5; it is 1 to 100'),
         ('expansions_per_tick:=many', "expansions_per_tick is 'many'; it is a whole number"),
         ('real_time_factor:=0.0', 'real_time_factor is 0.0; it is 0.01 to 100'),
-        ('simulator_params_file:=/no/such.yaml', 'simulator_params_file /no/such.yaml is not there'),
-        ('rviz:=perhaps', "rviz is 'perhaps'; it is true or false"),
-        ('autostart:=perhaps', "autostart is 'perhaps'; it is true or false"),
+        ('simulator_params_file:=/no/such.yaml', 'simulator_params_file is /no/such.yaml; there is no such file'),
+        ('rviz:=perhaps', "rviz is 'perhaps'; it must be true or false"),
+        ('autostart:=perhaps', "autostart is 'perhaps'; it must be true or false"),
         ('algorithm:=astar', 'Argument "algorithm" provided value "astar" is not valid'),
-        ('params_file:=/no/such.yaml', 'params_file /no/such.yaml is not there'),
+        ('params_file:=/no/such.yaml', 'params_file is /no/such.yaml; there is no such file'),
     ],
 )
 def test_a_bad_argument_is_refused_with_its_reason_before_anything_starts(launch, prefix, argument, reason):
@@ -619,7 +619,7 @@ def test_a_bringup_file_that_is_not_there_is_named_before_anything_starts(launch
     process = launch('nav2_drop_in.launch.py', 'bringup:=tb5_launch.py')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert 'nav2_bringup/launch/tb5_launch.py is not there' in process.said
+    assert 'nav2_bringup/launch/tb5_launch.py; there is no such file' in process.said
     assert running(prefix) == []
 
 
@@ -629,7 +629,7 @@ def test_the_page_about_nav2_has_every_argument_of_its_launch_files_that_is_no_p
     for names, files in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \| ([a-z_ ]+) \|', section, re.MULTILINE):
         for file in told if files == 'both' else [f'nav2_{files.strip()}.launch.py']:
             told[file].update(re.findall(r'\w+', names))
-    common = own_arguments(ROOT / 'tb_planner' / 'ros' / 'launch_nav2.py')
+    common = own_arguments(ROOT / 'tb_planner' / 'ros' / 'launch_args.py')
     passed_on = {'use_sim_time', 'log_level'}  # planner.launch.py's, and by the same names Nav2's
     for file in FOR_NAV2:
         assert told[file.name] == common | own_arguments(file) | passed_on, file.name
@@ -643,7 +643,7 @@ def own_arguments(file):
 def test_every_argument_that_a_page_gives_to_a_launch_file_for_nav2_is_one(page):
     commands = re.findall(r'^ *ros2 launch tb_planner (nav2_\w+\.launch\.py)(.*)', page, re.MULTILINE)
     assert {name for name, _ in commands} == {file.name for file in FOR_NAV2}
-    common = own_arguments(ROOT / 'tb_planner' / 'ros' / 'launch_nav2.py')
+    common = own_arguments(ROOT / 'tb_planner' / 'ros' / 'launch_args.py')
     of_the_planner = declared(ROOT / 'launch' / 'planner.launch.py').union(specs(PlannerParameters))
     of_the_bringup = {'headless'}
     for name, rest in commands:

@@ -20,8 +20,8 @@ from tb_planner.navigation.navigator import NavigationStatus
 from tb_planner.ros.params import as_table
 from tb_planner.ros.planner_node import PlannerNode
 from tb_planner.ros.simulator_node import SimulatorNode
-from tb_planner.ros.simulator_parameters import SimulatorParameters
 from tb_planner.search.algorithms import RestartReason
+from tb_planner.simulation.parameters import SimulatorParameters
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = (ROOT / 'docs' / 'reference.md').read_text()

@@ -21,7 +21,7 @@ from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
 from tb_planner.ros.params import as_yaml, specs
-from tb_planner.ros.simulator_parameters import HEADING, SimulatorParameters
+from tb_planner.simulation.parameters import HEADING, SimulatorParameters
 
 RESOLUTION_M = 0.05
 CONFIG = Path(__file__).parents[2] / 'config' / 'simulator.yaml'
@@ -141,7 +141,7 @@ def test_a_command_that_is_no_number_is_not_used(simulator, peer):
     bad = Twist()
     bad.linear.x = math.nan
     speaker.publish(bad)
-    wait_until_said(process, 'speeds nan m/s, 0.0 rad/s are not finite; not used')
+    wait_until_said(process, 'speeds nan m/s, 0.0 rad/s are not finite; ignored')
     odom = peer.hear('odom', Odometry)
     peer.wait_until(lambda: len(odom) > 3, 'odometry goes on')
     assert place_of(odom.last) == pytest.approx((0.0, 0.0))
@@ -155,9 +155,9 @@ def test_initialpose_puts_the_robot_elsewhere_and_odometry_goes_on(simulator, pe
     peer.wait_until(lambda: odom and is_at(pose, 7.0, 2.0, 1e-9), 'robot at its new place')
     assert place_of(odom.last) == pytest.approx((0.0, 0.0))
     for bad, reason in (
-        (posed(50.0, 2.0, 0.0, PoseWithCovarianceStamped), 'outside the 200 x 100 map; not used'),
-        (posed(5.0, -1.0, 0.0, PoseWithCovarianceStamped), 'nearer to an obstacle'),
-        (posed(1.0, 1.0, 0.0, PoseWithCovarianceStamped, frame='moon'), "frame 'moon'; it is 'map'; not used"),
+        (posed(50.0, 2.0, 0.0, PoseWithCovarianceStamped), 'outside the map of 200 x 100 cells; ignored'),
+        (posed(5.0, -1.0, 0.0, PoseWithCovarianceStamped), 'closer to an obstacle'),
+        (posed(1.0, 1.0, 0.0, PoseWithCovarianceStamped, frame='moon'), "frame 'moon'; it must be in 'map'; ignored"),
         (posed(math.nan, 1.0, 0.0, PoseWithCovarianceStamped), 'nan'),
     ):
         peer.spin(0.6)  # what goes wrong is said twice a second at most
@@ -175,7 +175,7 @@ def test_a_collision_stops_the_robot_and_is_counted(simulator, peer):
     peer.wait_until(lambda: collisions and collisions.last.data == 0, 'no collision yet')
     peer.speaker('waypoint', PoseStamped).publish(posed(7.0, -1.0))
     peer.wait_until(lambda: collisions.last.data == 1, 'a collision')
-    wait_until_said(process, 'ran into something at')
+    wait_until_said(process, 'The robot collided at')
     late = peer.hear('simulator/collisions', UInt32, LATCHED)
     peer.wait_until(lambda: late, 'a late listener hears of it')
     assert late.last.data == 1
@@ -393,12 +393,12 @@ def test_the_maps_of_the_package_are_found_by_name(nodes, peer):
     ('bad', 'reason'),
     [
         ({'map': '/nowhere.yaml'}, '/nowhere.yaml: cannot be read'),
-        ({'map': 'castle'}, 'maps/castle.yaml is in none of'),
+        ({'map': 'castle'}, 'maps/castle.yaml was not found in'),
         ({'obstacles': '/nowhere.yaml'}, '/nowhere.yaml: cannot be read'),
         ({'start_x_m': 100.0}, r'\(100, 0\) is outside the'),
         ({'real_time_factor': 0.0}, 'real_time_factor is 0.0; it is 0.01 to 100'),
         ({'world': 'flat'}, "world is 'flat'; it is one of static, changing, unknown"),
-        ({'growing_map': True}, 'growing_map is for an unknown world; world is static'),
+        ({'growing_map': True}, 'growing_map needs an unknown world; world is static'),
     ],
 )
 def test_a_start_that_cannot_be_ends_with_the_reason(nodes, bad, reason):
@@ -426,7 +426,7 @@ def test_it_ends_cleanly_on_signals(simulator, number, busy):
 
 def test_the_yaml_file_is_made_of_the_dataclass():
     assert CONFIG.read_text() == as_yaml(SimulatorParameters, 'simulator', HEADING), (
-        'bring config/simulator.yaml up to date: python -m tb_planner.ros.simulator_parameters > config/simulator.yaml'
+        'bring config/simulator.yaml up to date: python -m tb_planner.simulation.parameters > config/simulator.yaml'
     )
     values = yaml.safe_load(CONFIG.read_text())['/**/simulator']['ros__parameters']
     assert values == dataclasses.asdict(SimulatorParameters())

@@ -1,4 +1,4 @@
-"""The true world: a map on which obstacles appear and vanish, by a script and at random, but never too near a robot."""
+"""The true map: obstacles appear and vanish on it, scripted and at random, but never close to the robot."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, MapGeometry
 from tb_planner.maps.costmap import OCCUPIED
 
-MOST_OBSTACLES = 1000
+MAX_OBSTACLES = 1000
 
 _FREE = 0
 _NOT_DRAWN = -128
-_EARLY_S = 1e-9  # 3 * 0.1 s is not before 0.3 s, whatever floating point says
+_EARLY_S = 1e-9  # 3 * 0.1 s must not count as before 0.3 s because of rounding
 
 
 class ScriptError(BadInput):
-    """A file that cannot be read as a script of obstacles; the message names the file and what is wrong in it."""
+    """A file is not a script of obstacles; the message names the file and the mistake."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """A rectangle along the map's axes that is there from at_s on, for for_s seconds, and again every every_s."""
+    """A rectangle along the axes of the map that appears at at_s, for for_s seconds, and again every every_s."""
 
     x_m: float
     y_m: float
-    """Its centre, in the map's frame."""
+    """y of its centre, in the map's frame."""
     width_m: float
-    """Along the map's x axis."""
+    """Size along the x axis of the map."""
     height_m: float
-    """Along the map's y axis."""
+    """Size along the y axis of the map."""
     at_s: float = 0.0
     for_s: float = math.inf
     every_s: float = 0.0
@@ -46,16 +46,16 @@ class Obstacle:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-                raise ValueError(f'{name} is {value!r}; it is a number')
+                raise ValueError(f'{name} is {value!r}; it must be a number')
             if math.isinf(value) and name != 'for_s':
-                raise ValueError(f'{name} is {value}; it is finite')
+                raise ValueError(f'{name} is {value}; it must be finite')
         for name in ('width_m', 'height_m', 'for_s'):
             if getattr(self, name) <= 0:
-                raise ValueError(f'{name} is {getattr(self, name)}; it is above 0')
+                raise ValueError(f'{name} is {getattr(self, name)}; it must be above 0')
         if self.at_s < 0:
-            raise ValueError(f'at_s is {self.at_s}; it is at least 0')
+            raise ValueError(f'at_s is {self.at_s}; it must be at least 0')
         if self.every_s != 0 and self.every_s <= self.for_s:
-            raise ValueError(f'every_s is {self.every_s}; it is 0 or above for_s, which is {self.for_s}')
+            raise ValueError(f'every_s is {self.every_s}; it must be 0 or above for_s, which is {self.for_s}')
 
     def is_due(self, time_s: float) -> bool:
         since = time_s - self.at_s + _EARLY_S
@@ -64,7 +64,7 @@ class Obstacle:
         return (since % self.every_s if self.every_s else since) < self.for_s
 
     def box(self, geometry: MapGeometry) -> Box:
-        """The cells whose centres it covers, at least one; those outside the map are left out."""
+        """The cells on the map whose centres it covers, at least one."""
         x, y = geometry.to_grid(self.x_m, self.y_m)
         spans = []
         for centre, size_m, cells in ((x, self.width_m, geometry.width), (y, self.height_m, geometry.height)):
@@ -87,9 +87,9 @@ def read_script(path: str | Path) -> list[Obstacle]:
         raise ScriptError(f'{path}: cannot be read: {error}') from error
     items = content.get('obstacles') if isinstance(content, dict) else None
     if not isinstance(items, list):
-        raise ScriptError(f"{path}: no list 'obstacles'")
-    if len(items) > MOST_OBSTACLES:
-        raise ScriptError(f'{path}: {len(items)} obstacles; {MOST_OBSTACLES} is the most')
+        raise ScriptError(f"{path}: it must have a list 'obstacles'")
+    if len(items) > MAX_OBSTACLES:
+        raise ScriptError(f'{path}: {len(items)} obstacles; a script has at most {MAX_OBSTACLES}')
     return [_obstacle(item, f'{path}, obstacle {number}') for number, item in enumerate(items, start=1)]
 
 
@@ -97,7 +97,7 @@ def _obstacle(item: Any, where: str) -> Obstacle:
     known = {field.name for field in fields(Obstacle)}
     if not isinstance(item, Mapping) or not set(item) <= known:
         strange = sorted(map(str, set(item) - known)) if isinstance(item, Mapping) else [repr(item)]
-        raise ScriptError(f'{where}: {strange[0]} is not one of {", ".join(sorted(known))}')
+        raise ScriptError(f'{where}: {strange[0]} is not a field; use {", ".join(sorted(known))}')
     try:
         return Obstacle(**item)
     except (TypeError, ValueError) as error:
@@ -108,9 +108,9 @@ def _obstacle(item: Any, where: str) -> Obstacle:
 class RandomChange:
     """The 2014 paper's changes, in time instead of moves.
 
-    Every period_s, rate/2 % of the originally free cells are blocked and, with open_walls, rate/2 % of the originally
-    blocked ones freed: always drawn afresh from the original map. With a size the cells come in squares of that side,
-    so many that they make up the rate if they do not overlap.
+    Every period_s, rate/2 % of the originally free cells become blocked and, with open_walls, rate/2 % of the
+    originally blocked cells become free; each change is drawn from the original map. With a size, cells change in
+    squares of that side; without overlaps the squares make up the rate.
     """
 
     rate: float = 1.0
@@ -120,24 +120,24 @@ class RandomChange:
 
     def __post_init__(self) -> None:
         if not 0 <= self.rate <= 100:
-            raise ValueError(f'rate is {self.rate}; it is a percentage, 0 to 100')
+            raise ValueError(f'rate is {self.rate}; it must be a percentage between 0 and 100')
         if not (math.isfinite(self.period_s) and self.period_s > 0):
-            raise ValueError(f'period_s is {self.period_s}; it is above 0')
+            raise ValueError(f'period_s is {self.period_s}; it must be above 0')
         if not (math.isfinite(self.size_m) and self.size_m >= 0):
-            raise ValueError(f'size_m is {self.size_m}; it is at least 0')
+            raise ValueError(f'size_m is {self.size_m}; it must be at least 0')
 
 
 @dataclass(frozen=True)
 class KeepClear:
-    """A disc, in metres of the map's frame, where no obstacle appears."""
+    """A disc in the map's frame within which no obstacle appears."""
 
     x_m: float
     y_m: float
     radius_m: float
 
 
-class Terrain:
-    """The true occupancy, int8 [y, x], now."""
+class TrueMap:
+    """The true occupancy at this moment, int8 [y, x]."""
 
     def __init__(
         self,
@@ -151,9 +151,9 @@ class Terrain:
         self.geometry = geometry
         self.occupancy = np.array(occupancy, np.int8, order='C')
         self._script = [(obstacle, obstacle.box(geometry)) for obstacle in script]
-        self._standing: set[int] = set()
+        self._visible: set[int] = set()
         self._beneath = self.occupancy.copy() if script else self.occupancy  # without the script's obstacles
-        self._drawn: NDArray[np.int8] | None = None  # by hand, over all else
+        self._drawn: NDArray[np.int8] | None = None  # by hand, on top of everything else
         self._change = change
         self._changes = 0
         self._random = np.random.default_rng(seed)
@@ -168,26 +168,28 @@ class Terrain:
             )
 
     def advance(self, time_s: float, script_time_s: float, clear: Sequence[KeepClear]) -> Box | None:
-        """Lets happen what is due; the cells within which something may have changed, or None."""
+        """Applies every change that is due; returns the box of the cells that may have changed, or None."""
         touched = self._change_at_random(time_s, clear)
         for number, (obstacle, box) in enumerate(self._script):
-            due, stands = obstacle.is_due(script_time_s), number in self._standing
-            if due and not stands and not any(self._is_near(box, disc) for disc in clear):
-                self._standing.add(number)
+            due, visible = obstacle.is_due(script_time_s), number in self._visible
+            if due and not visible and not any(self._is_near(box, disc) for disc in clear):
+                self._visible.add(number)
                 self.occupancy[box.slices] = OCCUPIED
                 touched = box.around(touched)
-            elif stands and not due:
-                self._standing.remove(number)
+            elif visible and not due:
+                self._visible.remove(number)
                 self.occupancy[box.slices] = self._beneath[box.slices]
-                self._raise_standing()
+                self._show_obstacles()
                 touched = box.around(touched)
         if touched is not None:
             self._show_drawn(touched)
         return touched
 
     def draw(self, x_m: float, y_m: float, size_m: float, occupied: bool, clear: Sequence[KeepClear]) -> Box | None:
-        """A square of obstacle, or of free ground, that stays whatever changes by itself; the cells within which it is,
-        or None if it is not on the map, or is to stand where nothing may appear."""
+        """Draws a square of obstacle or of free cells over all other changes; returns its box.
+
+        Returns None, and draws nothing, outside the map and where no obstacle may appear.
+        """
         x, y = self.geometry.to_grid(x_m, y_m)
         half = size_m / self.geometry.resolution_m / 2
         whole = Box(0, 0, self.geometry.width, self.geometry.height)
@@ -216,15 +218,15 @@ class Terrain:
         if change.open_walls:
             self._draw_squares(drawn, self._blocked, self._to_free, _FREE)
         for disc in clear:
-            self._let_nothing_appear(drawn, disc)
+            self._prevent_new_obstacles(drawn, disc)
         self._beneath[...] = drawn
         if self._beneath is not self.occupancy:
             self.occupancy[...] = drawn
-            self._raise_standing()
+            self._show_obstacles()
         return Box(0, 0, self.geometry.width, self.geometry.height)
 
     def _draw_squares(self, drawn: NDArray[np.int8], cells: NDArray[np.intp], count: int, value: int) -> None:
-        """Sets squares around `count` of the cells, but only where the original map is as it is in these cells."""
+        """Sets squares around `count` of the cells, but only cells that are originally like their centre."""
         centres = self._random.choice(cells, count, replace=False, shuffle=False)
         if self._square.size == 1:
             drawn.reshape(-1)[centres] = value
@@ -237,12 +239,12 @@ class Terrain:
         fits = original == _FREE if value == OCCUPIED else original >= OCCUPIED
         drawn.reshape(-1)[places[fits]] = value
 
-    def _raise_standing(self) -> None:
-        for number in self._standing:
+    def _show_obstacles(self) -> None:
+        for number in self._visible:
             self.occupancy[self._script[number][1].slices] = OCCUPIED
 
-    def _let_nothing_appear(self, drawn: NDArray[np.int8], disc: KeepClear) -> None:
-        """Things go, so that nobody is shut in for ever, but none comes."""
+    def _prevent_new_obstacles(self, drawn: NDArray[np.int8], disc: KeepClear) -> None:
+        """Undoes new obstacles within the disc; obstacles may vanish there, so that no robot stays trapped."""
         x, y = self.geometry.to_grid(disc.x_m, disc.y_m)
         reach = disc.radius_m / self.geometry.resolution_m
         box = Box(
