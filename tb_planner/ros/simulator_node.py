@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tb_planner.errors import BadInput
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.ros.without_ros import ros_needed_by
 
 with ros_needed_by('simulator_node'):
