@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tb_planner import config
 from tb_planner.parameters import as_table
-from tb_planner.ros import simulator_parameters
+from tb_planner.simulation import parameters as simulator_parameters
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = re.compile(r'\| parameter \| default \| unit \|.*?\n(?=\n|\Z)', re.DOTALL)

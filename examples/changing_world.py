@@ -18,4 +18,4 @@ blocked[start[::-1]] = blocked[goal[::-1]] = False  # arrays are [y, x]
 for rule in ('eager', 'lazy'):
     planner = TimeBoundedPlanner(Grid(blocked), start, goal, tb_wa_star(1.5, restart=rule), k=256)
     run = move_to_goal(planner, Changing(Grid(blocked), rate=0.05, every=10, seed=1))
-    print(f'{rule}: {run.status.name} with cost {run.cost:.1f}, {run.expansions} expansions in {run.searches} searches')
+    print(f'{rule}: {run.status} with cost {run.cost:.1f}, {run.expansions} expansions in {run.searches} searches')

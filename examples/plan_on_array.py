@@ -11,7 +11,7 @@ blocked = np.zeros((100, 100), bool)  # [y, x]; True is an obstacle
 blocked[20:80, 50] = True
 start, goal = (10, 50), (90, 50)  # (x, y)
 
-plan = find_path(Grid(blocked), start, goal)
+plan = find_path(blocked, start, goal)
 print(f'shortest path: {len(plan.cells) - 1} moves, cost {plan.cost:.2f}, {plan.expansions} expansions')
 
 planner = TimeBoundedPlanner(Grid(blocked), start, goal, tb_wa_star(3.0), k=64)
