@@ -23,7 +23,7 @@ from tb_planner import (
     make_algorithm,
     move_to_goal,
 )
-from tb_planner.simulation.world import World
+from tb_planner.search.agent import World
 
 WORLDS = ('static', 'changing 1', 'changing 5', 'changing 10', 'unknown', 'partly unknown')
 RESTARTS = {

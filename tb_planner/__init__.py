@@ -1,7 +1,28 @@
-"""Time-bounded best-first search on grids that change: TBA*, TB-WA*, TB-GBFS, RTBA* and TBAA*."""
+"""Time-bounded best-first search on grids that change: TBA*, TB-WA*, TB-GBFS, RTBA* and TBAA*.
+
+>>> import numpy as np
+>>> blocked = np.zeros((50, 80), bool)
+>>> blocked[10:, 40] = True
+
+A path at once:
+
+>>> find_path(blocked, start=(5, 25), goal=(75, 25)).status
+<Status.AT_GOAL: 2>
+
+A planner that never needs more than k expansions for a move, while the map changes:
+
+>>> planner = TimeBoundedPlanner(Grid(blocked), start=(5, 25), goal=(75, 25), algorithm=tb_wa_star(1.5), k=64)
+>>> while planner.step() not in (Status.AT_GOAL, Status.NO_PATH):
+...     if planner.moves == 20:
+...         blocked[4:10, 40] = True  # an obstacle appears on its route
+...         _ = planner.observe(blocked)
+>>> print(planner.status, planner.current_cell, planner.last_restart)
+AT_GOAL (75, 25) blocked
+"""
 
 from tb_planner.errors import TbPlannerError
 from tb_planner.geometry import Cell
+from tb_planner.search.agent import Changing, IllegalMove, Run, Static, Unknown, move_to_goal
 from tb_planner.search.algorithms import (
     ALGORITHMS,
     Algorithm,
@@ -15,8 +36,6 @@ from tb_planner.search.algorithms import (
 )
 from tb_planner.search.grid import GoalBlocked, Grid, GridChange, OutsideGrid, StartBlocked
 from tb_planner.search.planner import Resources, SearchResult, Status, TimeBoundedPlanner, find_path
-from tb_planner.simulation.run import Run, move_to_goal
-from tb_planner.simulation.world import Changing, IllegalMove, Static, Unknown
 
 __version__ = '0.1.0'
 

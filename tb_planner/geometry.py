@@ -20,7 +20,11 @@ Cell: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True)
 class Pose2D:
-    """A place and a direction in the plane, in the map's frame."""
+    """A position and a heading in the plane, in metres and radians, in the map's frame.
+
+    >>> print(Pose2D(1.0, 2.5))
+    (1.00, 2.50) m
+    """
 
     x_m: float
     y_m: float

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,10 +26,9 @@ from benchmarks.experiments.floating_ties import floating_a_star
 from benchmarks.experiments.terrain import Blocked, Cell, GridProblem
 from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, Status, TimeBoundedPlanner, Unknown, find_path
 from tb_planner.maps.files import read_map
+from tb_planner.search.agent import Run, World, move_to_goal
 from tb_planner.search.grid import GridChange
 from tb_planner.search.planner import UNBOUNDED, distances_to
-from tb_planner.simulation.run import Run, move_to_goal
-from tb_planner.simulation.world import World
 
 Row = dict[str, Any]
 
@@ -208,7 +208,7 @@ class MapInstance:
         if grid.spare_search is None:
             grid.prepare()
         agent = new_agent(setting, grid, self.problem, self.world_seed, k)
-        run = move_to_goal(agent, world, max_intervals=self.task.max_intervals)
+        run = move_to_goal(agent, world, max_intervals=self.task.max_intervals, clock=time.thread_time)
         refused, budget = getattr(agent, 'refused_moves', 0), agent.k
         if release := getattr(agent, 'release', None):
             release()

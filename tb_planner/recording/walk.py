@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tb_planner.geometry import Cell, Pose2D
 from tb_planner.recording.frame import About, Frame, MapNews, bytes_of
 from tb_planner.recording.writer import CHUNK_S, NotRecorded, RecordWriter
+from tb_planner.search.agent import Observation, World
 from tb_planner.search.planner import Status, TimeBoundedPlanner
-from tb_planner.simulation.world import Observation, World
 
 
 class RecordedWalk:

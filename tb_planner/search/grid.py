@@ -68,9 +68,16 @@ class GridChange:
 
 
 class Grid:
-    """Cells that are free or blocked, or that cost something to cross.
+    """Cells that are free or blocked, or that have a cost.
 
-    values: bool [y, x], True is blocked; or costs, float >= 1, inf is blocked, kept as multiples of 1/16.
+    values: bool [y, x], True is blocked; or costs, float of at least 1, inf is blocked, kept as multiples of 1/16.
+    neighbours: 4 or 8. corner_cutting: allow diagonal steps past a blocked cell.
+
+    >>> grid = Grid([[False, True], [False, False]])
+    >>> grid
+    Grid(2 x 2 cells, 1 blocked, 8 neighbours)
+    >>> grid.is_blocked((1, 0)), grid.step_cost((0, 0), (0, 1)), grid.step_cost((0, 0), (1, 1))
+    (True, 1.0, inf)
     """
 
     def __init__(self, values: ArrayLike, *, neighbours: int = 8, corner_cutting: bool = False):
@@ -109,6 +116,12 @@ class Grid:
         self._free = np.zeros((self.height + 2, self.width + 2), np.uint8)
         self._total = 0
         self.spare_search: kernel.Search | None = None
+
+    def __repr__(self) -> str:
+        blocked = np.count_nonzero(self.cost_u16 == BLOCKED)
+        costs, cutting = ' with costs' * self.weighted, ', corner cutting' * self.corner_cutting
+        cells = f'{self.width} x {self.height} cells{costs}, {blocked} blocked'
+        return f'Grid({cells}, {self.neighbours} neighbours{cutting})'
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, 'spare_search': None}  # which cannot be copied, and need not be
@@ -361,7 +374,8 @@ def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
         return array
     if not np.issubdtype(array.dtype, np.floating):
         raise ValueError(
-            f'the array has dtype {array.dtype}; give bool (True is blocked) or float costs (inf is blocked)'
+            f'the array has dtype {array.dtype}; pass bool (True is blocked) or float costs (inf is blocked). '
+            'For occupancy values see tb_planner.maps.costmap.Costmap'
         )
     wrong = ~((array >= 1) & ((array <= MAX_COST) | np.isposinf(array)))
     if wrong.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from tb_planner.geometry import Cell
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.files import Map, read_map
 from tb_planner.search import kernel
+from tb_planner.search.agent import Run, Static, move_to_goal
 from tb_planner.search.algorithms import (
     ALGORITHMS,
     RESTART_RULES,
@@ -32,8 +34,6 @@ from tb_planner.search.algorithms import (
 )
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import SearchResult, Status, TimeBoundedPlanner, find_path
-from tb_planner.simulation.run import Run, move_to_goal
-from tb_planner.simulation.world import Static
 from tb_planner.tools import plotting as picture
 from tb_planner.tools import replay_command
 from tb_planner.tools import view_command as view
@@ -172,7 +172,7 @@ def solve(options: argparse.Namespace) -> int:
     planner = TimeBoundedPlanner(
         problem.grid(), problem.start, problem.goal, problem.algorithm, problem.k, trace_steps=options.trace_steps
     )
-    run = move_to_goal(planner, Static(problem.grid()), max_intervals=options.max_intervals)
+    run = move_to_goal(planner, Static(problem.grid()), max_intervals=options.max_intervals, clock=time.thread_time)
     optimal = find_path(problem.grid(), problem.start, problem.goal, tba_star())
     print(report(problem, run, optimal))
     if options.png is not None:

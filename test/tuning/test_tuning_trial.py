@@ -75,7 +75,7 @@ class TestClutter:
         before = np.isfinite(costmap.costs)
         cells = np.argwhere(before)
         random = np.random.default_rng(0)
-        clutter, goal, changes = Clutter(costmap, seed=4, every=1), (5, 5), 0
+        clutter, goal, changes = Clutter(costmap, Grid(costmap.costs), seed=4, every=1), (5, 5), 0
         for _ in range(300):
             y, x = (int(i) for i in cells[random.integers(len(cells))])
             if np.isinf(costmap.costs[y, x]):
@@ -90,7 +90,7 @@ class TestClutter:
     def test_is_cleared_without_a_trace(self):
         costmap = Costmap((scattered(part=0.1) * 100).astype(np.int8), CELLS)
         costs = costmap.costs.copy()
-        clutter = Clutter(costmap, seed=4, every=1)
+        clutter = Clutter(costmap, Grid(costmap.costs), seed=4, every=1)
         for _ in range(50):
             clutter.look((30, 30), (50, 50))
         assert not np.array_equal(costmap.costs, costs)
@@ -99,7 +99,7 @@ class TestClutter:
 
     def test_comes_every_so_many_moves(self):
         costmap = Costmap(np.zeros((50, 50), np.int8), CELLS)
-        clutter = Clutter(costmap, seed=4, every=5)
+        clutter = Clutter(costmap, Grid(costmap.costs), seed=4, every=5)
         assert [clutter.look((25, 25), (40, 40)) is not None for _ in range(10)] == ([False] * 4 + [True]) * 2
 
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Box, Cell
 from tb_planner.maps.costmap import OCCUPIED, Costmap
-from tb_planner.simulation.world import Observation
+from tb_planner.search.agent import Observation
+from tb_planner.search.grid import Grid
 
 EVERY = 20
 """Moves between two changes."""
@@ -28,7 +29,8 @@ class Clutter:
     agent or its goal is. What is out of sight stays as it was seen last.
     """
 
-    def __init__(self, costmap: Costmap, seed: int, every: int = EVERY) -> None:
+    def __init__(self, costmap: Costmap, grid: Grid, seed: int, every: int = EVERY) -> None:
+        self.grid = grid
         self._costmap = costmap
         self._random = np.random.default_rng(seed)
         self._every = every
@@ -43,6 +45,12 @@ class Clutter:
     def enter(self, cell: Cell, goal: Cell) -> Observation | None:
         """The agent knows the map as it is."""
         return None
+
+    def moves_until_news(self) -> int:
+        return self._every - self._moves % self._every
+
+    def walk(self, states: NDArray[np.int32]) -> None:
+        """The agent's grid is the true one, so that every move is legal."""
 
     def look(self, cell: Cell, goal: Cell) -> Observation | None:
         """After a move: what is new."""

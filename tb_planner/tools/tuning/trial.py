@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import Cell
 from tb_planner.navigation.navigator import TRACE_STEPS
-from tb_planner.search.grid import COST_STEPS, Grid, GridChange
+from tb_planner.search.agent import Static, Unknown, World, take_turns
+from tb_planner.search.grid import COST_STEPS, Grid
 from tb_planner.search.planner import Status, TimeBoundedPlanner
-from tb_planner.simulation.world import Observation, Unknown
 from tb_planner.tools.tuning.candidates import Candidate
 from tb_planner.tools.tuning.clutter import Clutter
 from tb_planner.tools.tuning.ground import Problem
@@ -33,8 +32,6 @@ SENSED, SENSED_M = 10, 1.5
 
 MOST_TICKS = 4096
 """So many ticks of a trial are kept; with few expansions a tick there are hundreds of thousands."""
-
-Look = Callable[[Cell, Cell], 'Observation | None']
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ def carry_out(
     """From start to goal, or until it has taken hopelessly long. Raises CutShort when the time is over.
 
     most: intervals after which it is given up."""
-    grid, enter, look, end = _world(problem, conditions)
+    grid, world, put_back = _world(problem, conditions)
     planner = TimeBoundedPlanner(
         grid,
         problem.start,
@@ -100,10 +97,10 @@ def carry_out(
         min_improvement=conditions.min_improvement,
     )
     try:
-        return _run(planner, problem, math.ceil(min(most, most_intervals(problem, k))), enter, look, limit)
+        return _run(planner, world, problem, math.ceil(min(most, most_intervals(problem, k))), limit)
     finally:
         planner.release()
-        end()
+        put_back()
 
 
 def most_intervals(problem: Problem, k: int) -> int:
@@ -112,29 +109,20 @@ def most_intervals(problem: Problem, k: int) -> int:
     return 20 * problem.shortest_moves + 4 * cells // k + 1000
 
 
-def _run(
-    planner: TimeBoundedPlanner, problem: Problem, most: int, enter: Look, look: Look, limit: TimeLimit
-) -> Outcome:
-    clock, goal = time.thread_time, problem.goal
+def _run(planner: TimeBoundedPlanner, world: World, problem: Problem, most: int, limit: TimeLimit) -> Outcome:
     over = False
     ticks = array('d')
-    intervals = first_move = moves = expansions = 0
-    change = _taken_in(planner.grid, enter(problem.start, goal))
-    while intervals < most and planner.status not in (Status.AT_GOAL, Status.NO_PATH) and not over:
-        began = clock()
-        if change is not None:
-            planner.map_changed(change)
-        planner.step()
-        took_s = clock() - began
+    intervals = first_move = expansions = 0
+    for turn in take_turns(planner, world, most, intervals=1, clock=time.thread_time, check_moves=False):
         intervals += 1
         if planner.expansions > expansions:
-            ticks.extend((planner.expansions - expansions, took_s))
+            ticks.extend((planner.expansions - expansions, turn.search_time_s))
             expansions = planner.expansions
-        change = None
-        if planner.moves > moves:
-            first_move, moves = first_move or intervals, planner.moves
-            change = _taken_in(planner.grid, look(planner.current_cell, goal))
-        over = limit.is_over
+        if len(turn.states):
+            first_move = first_move or intervals
+        if limit.is_over:
+            over = True
+            break
     outcome = _outcome(planner, problem, intervals, first_move, most, _kept(np.array(ticks).reshape(-1, 2)))
     if over and not outcome.arrived:
         raise CutShort(outcome)
@@ -171,28 +159,19 @@ def _kept(ticks: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.vstack([ticks[:: -(-len(ticks) // (MOST_TICKS - 1))], ticks[np.argmax(ticks[:, 1])]])
 
 
-def _taken_in(grid: Grid, news: Observation | None) -> GridChange | None:
-    """At once, also behind the last move: the grid is to be put back as it was."""
-    return None if news is None else grid.update(*news)
-
-
-def _world(problem: Problem, conditions: Conditions) -> tuple[Grid, Look, Look, Callable[[], None]]:
-    """The agent's grid, what it sees at first and after a move, and what is to be done in the end."""
+def _world(problem: Problem, conditions: Conditions) -> tuple[Grid, World, Callable[[], None]]:
+    """The agent's grid, its world, and what puts the grid back as it was."""
     ground = problem.ground
     if conditions.world == 'changing':
-        clutter = Clutter(ground.costmap, problem.seed)
+        clutter = Clutter(ground.costmap, ground.grid, problem.seed)
 
         def put_back() -> None:
             for values, at in clutter.clear():
                 ground.grid.update(values, at)
 
-        return ground.grid, clutter.enter, clutter.look, put_back
+        return ground.grid, clutter, put_back
     if conditions.world == 'unknown':
         radius = max(SENSED, round(SENSED_M / ground.rules.resolution_m))
         world = Unknown(ground.grid, sensor_radius=radius)
-        return world.initial_grid(), world.enter, world.look, lambda: None
-    return ground.grid, _nothing, _nothing, lambda: None
-
-
-def _nothing(cell: Cell, goal: Cell) -> Observation | None:
-    return None
+        return world.initial_grid(), world, lambda: None
+    return ground.grid, Static(ground.grid), lambda: None
