@@ -5,17 +5,28 @@ It can be imported where there is no ROS: the tuner writes parameter files for t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tb_planner.maps.costmap import OCCUPIED, CostmapConfig
+from tb_planner.maps.map_worker import MapSettings
+from tb_planner.navigation.loop import LoopSettings
 from tb_planner.navigation.navigator import Settings
 from tb_planner.parameters import as_yaml, parameter
-from tb_planner.search.algorithms import ALGORITHMS, MAX_WEIGHT, RESTART_RULES, Algorithm, make_algorithm
+from tb_planner.search.algorithms import (
+    ALGORITHMS,
+    MAX_WEIGHT,
+    RESTART_RULES,
+    Algorithm,
+    make_algorithm,
+    takes_weight,
+)
 from tb_planner.search.grid import MAX_COST
 
 HEADING = """Parameters of the planner node: every one with its default.
 Parameters that are not "read at start only" may be changed while the node runs, with ros2 param set."""
+TOPIC_NAME = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 POSE_TYPES = ('PoseStamped', 'PoseWithCovarianceStamped', 'Odometry')
 
 
@@ -187,8 +198,11 @@ class PlannerParameters:
             if not frame or frame.startswith('/') or ' ' in frame:
                 yield f'{name} is {frame!r}; it is a name without a slash in front and without spaces'
         for name in ('compute_path_to_pose_action', 'compute_path_through_poses_action', 'follow_path_action'):
-            if reason := _no_topic_name(getattr(self, name)):
-                yield f'{name} is {getattr(self, name)!r}; it is the name of an action: {reason}'
+            if not TOPIC_NAME.fullmatch(getattr(self, name)):
+                yield (
+                    f'{name} is {getattr(self, name)!r}; it must be the name of an action: letters, digits and '
+                    'underscores, in parts that slashes separate and that begin with no digit'
+                )
         if self.compute_path_to_pose_action == self.compute_path_through_poses_action:
             yield f'both actions are named {self.compute_path_to_pose_action!r}; each needs a name of its own'
 
@@ -201,14 +215,24 @@ class PlannerParameters:
         """The period of clean searches in ticks; 0 is never."""
         return round(self.full_replan_period_s * self.tick_frequency) or int(self.full_replan_period_s > 0)
 
-    def row(self) -> Algorithm:
-        """The algorithm with the weight and the restart rule asked for."""
+    @property
+    def pose_max_age_s(self) -> float:
+        """How old a pose from the chosen source may be."""
+        return self.transform_tolerance_s if self.pose_source == 'tf' else self.pose_timeout_s
+
+    @property
+    def algorithm_name(self) -> str:
+        """The search algorithm for people, with its weight if it has one."""
+        return f'{self.algorithm}, weight {self.weight:g}' if takes_weight(self.algorithm) else self.algorithm
+
+    def algorithm_config(self) -> Algorithm:
+        """The search algorithm with its weight and restart rule."""
         return make_algorithm(self.algorithm, self.weight, self.restart)
 
     def settings(self) -> Settings:
         """What the navigator has to know."""
         return Settings(
-            algorithm=self.row(),
+            algorithm=self.algorithm_config(),
             k=self.expansions_per_tick or 1,
             min_improvement=self.min_improvement,
             goal_tolerance_m=self.goal_tolerance_m,
@@ -217,6 +241,21 @@ class PlannerParameters:
             start_tolerance_m=self.start_tolerance_m,
             full_replan_ticks=self.full_replan_ticks,
         )
+
+    def loop_settings(self) -> LoopSettings:
+        """What the planner's loop has to know."""
+        return LoopSettings(
+            navigation=self.settings(),
+            expansions_per_tick=self.expansions_per_tick,
+            search_time_s=self.search_time_s,
+            map_timeout_s=self.map_timeout_s,
+            cleared_map_timeout_s=self.cleared_map_timeout_s,
+            path_tolerance_m=self.path_tolerance_m,
+        )
+
+    def map_settings(self) -> MapSettings:
+        """How map messages become grids."""
+        return MapSettings(self.costmap_config, self.corner_cutting, self.global_frame, self.period_s)
 
     def costmap_config(self, resolution_m: float) -> CostmapConfig:
         """How occupancy becomes cost on a map of this resolution; raises ValueError if the radii are too many cells."""
@@ -229,20 +268,6 @@ class PlannerParameters:
             inflation_radius_m=self.inflation_radius_m,
             cost_travel_multiplier=self.cost_travel_multiplier,
         )
-
-
-def _no_topic_name(name: str) -> str:
-    """Why ROS does not take this name; empty if it does, or if there is no ROS to ask."""
-    try:
-        from rclpy.exceptions import InvalidTopicNameException
-        from rclpy.validate_topic_name import validate_topic_name
-    except ImportError:
-        return ''
-    try:
-        validate_topic_name(name)
-    except (ValueError, InvalidTopicNameException) as error:
-        return ' '.join(str(error).split())
-    return ''
 
 
 if __name__ == '__main__':

@@ -9,7 +9,7 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
     │   ├── StartBlocked          the start is blocked, and so are the cells near it
     │   ├── GoalBlocked           the goal is blocked, and so are the cells near it
     │   ├── BadMessage            a message is malformed or does not fit the others
-    │   │   └── NotYet            a frame is not known yet; its transform may arrive in a moment
+    │   │   └── TransformNotReady  a frame is not known yet; its transform may arrive in a moment
     │   ├── BadParameters         parameters are unknown, of a wrong type or out of range
     │   ├── MapError              a map file cannot be read
     │   ├── BadRecord             a recording cannot be read
@@ -25,11 +25,11 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
     │   ├── IllegalMove           an agent tried a move that the world forbids
     │   ├── NotRecorded           a recording cannot be written
     │   ├── PictureError          a picture cannot be drawn or saved
-    │   ├── Missing               a package that ROS needs is not installed
+    │   ├── MissingPackage        a package that ROS needs is not installed
     │   ├── CannotRun             the demo cannot run
     │   ├── CannotServe           the live view cannot open its port
     │   └── NoFreeDomain          every ROS domain is in use
-    ├── Refused                   a path request cannot be served; carries Nav2's error code
+    ├── RequestFailed             a path request cannot be served; carries Nav2's error code
     └── TimeOver                  a time limit was reached
         └── CutShort              ... in the middle of a trial, whose outcome so far it carries
 

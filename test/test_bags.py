@@ -370,7 +370,7 @@ class TestBadBags:
     )
     def test_with_nothing_in_the_maps_frame(self, messages, role, tmp_path):
         message = refusal(files.write(tmp_path / 'bag', messages))
-        assert f'no {role} in it could be used' in message
+        assert f'no usable {role}' in message
         assert "'odom'" in message
 
     def test_whose_transforms_do_not_lead_to_the_robot(self, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from tb_planner.geometry import MapGeometry
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.live_map import LiveMap
-from tb_planner.ros.cleared_map_guard import ClearedMapGuard
+from tb_planner.navigation.loop import ClearedMapGuard
 from tb_planner.ros.throttled_log import ThrottledLog
 
 SIDE = 120
@@ -109,7 +109,7 @@ def test_what_does_not_come_back_is_told_when_the_rest_has(live_map):
     assert len(update.change.increased) == 0
 
 
-# ------------------------------------------------------------------------------------------------------ patience
+# ------------------------------------------------------------------------------------------------------ the guard
 class BusyMap(LiveMap):
     """Whose reader looks in the middle of the worker's work."""
 
@@ -121,17 +121,17 @@ class BusyMap(LiveMap):
 
 
 class Reader:
-    """Who has five seconds of patience, and a clock that the test sets."""
+    """It waits five seconds for a cleared map, by a clock that the test sets."""
 
     def __init__(self):
         self.map = BusyMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
         self.now_s = 100.0
-        self.patience = ClearedMapGuard(5.0, ThrottledLog(logging.getLogger()), lambda: self.now_s)
+        self.guard = ClearedMapGuard(5.0, ThrottledLog(logging.getLogger()))
         self.map.full(walls(), GEOMETRY)
         assert self.look() is not None
 
     def look(self, *, may_wait=True):
-        return self.patience.newest(self.map, may_wait=may_wait)
+        return self.guard.newest(self.map, self.now_s, may_wait=may_wait)
 
     def clear(self, cost=0):
         """And costs of one cell that are others each time."""
@@ -140,7 +140,7 @@ class Reader:
         self.map.full(cells, GEOMETRY)
 
 
-def test_patience_ends_in_time_on_a_map_that_goes_on_changing():
+def test_the_wait_for_a_cleared_map_ends_in_time_on_a_map_that_goes_on_changing():
     """Also if the reader always comes while the worker has taken the map back."""
     reader, seen = Reader(), []
     reader.clear()
@@ -155,7 +155,7 @@ def test_patience_ends_in_time_on_a_map_that_goes_on_changing():
     assert reader.look().cleared
 
 
-def test_patience_begins_anew_when_the_obstacles_have_been_back():
+def test_the_wait_begins_again_when_the_obstacles_have_been_back():
     reader = Reader()
     for _ in range(3):
         reader.clear()
@@ -178,7 +178,7 @@ def test_who_may_not_wait_gets_the_map_at_once():
     reader.clear()
     assert reader.look() is None
     assert reader.look(may_wait=False).cleared
-    reader.patience.limit_s = 0.0
+    reader.guard.timeout_s = 0.0
     reader.map.full(walls(), GEOMETRY)
     assert reader.look() is not None
     reader.clear()

@@ -8,7 +8,8 @@ import pytest
 LIMIT_S = 60.0
 HIDE = 'import runpy, sys; sys.modules["rclpy"] = None; '
 
-nodes = pytest.mark.parametrize('node', ['planner_node', 'simulator_node', 'view_node'])
+PROGRAMS = {'planner_node': 'node', 'simulator_node': 'simulator_node', 'view_node': 'view_node'}
+nodes = pytest.mark.parametrize('node', PROGRAMS)
 
 
 def run_without_ros(code):
@@ -19,13 +20,13 @@ def run_without_ros(code):
 @pytest.mark.parametrize(
     'start',
     [
-        'runpy.run_module("tb_planner.ros.{}", run_name="__main__", alter_sys=True)',
-        'sys.argv[0] = "lib/tb_planner/{0}"; from tb_planner.ros.{0} import main; sys.exit(main())',
+        'runpy.run_module("tb_planner.ros.{1}", run_name="__main__", alter_sys=True)',
+        'sys.argv[0] = "lib/tb_planner/{0}"; from tb_planner.ros.{1} import main; sys.exit(main())',
     ],
     ids=['python -m', 'installed'],
 )
 def test_a_node_says_in_one_line_what_to_install(node, start):
-    done = run_without_ros(start.format(node))
+    done = run_without_ros(start.format(node, PROGRAMS[node]))
     assert (done.returncode, done.stdout) == (2, '')
     (line,) = done.stderr.splitlines()
     assert line.startswith(f'{node}: ')
@@ -35,6 +36,6 @@ def test_a_node_says_in_one_line_what_to_install(node, start):
 
 @nodes
 def test_who_imports_a_node_gets_the_error_as_it_is(node):
-    done = run_without_ros(f'import tb_planner.ros.{node}')
+    done = run_without_ros(f'import tb_planner.ros.{PROGRAMS[node]}')
     assert done.returncode == 1
     assert 'ModuleNotFoundError' in done.stderr.splitlines()[-1]

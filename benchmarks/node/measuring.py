@@ -14,7 +14,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from tb_planner.ros import signals
+from tb_planner.ros.main import init_with_signals
 
 WAKE_S = 0.1
 """How often it looks whether it is told to end."""
@@ -56,7 +56,7 @@ class NodeWatch:
 def main(name: str, measure: Callable[[NodeWatch, dict[str, Any]], dict[str, Any]]) -> int:
     """Measures, with a node of this name, what the scene says; 0 if the figures are written, 1 if it was cut short."""
     scene_path, figures_path = map(Path, sys.argv[1:3])
-    shutdown_requested = signals.init([])
+    shutdown_requested = init_with_signals([])
     node = rclpy.create_node(name)
     try:
         figures = measure(NodeWatch(node, shutdown_requested), json.loads(scene_path.read_text()))

@@ -93,7 +93,7 @@ def measured(scenario: Nav2Scenario, size: int, seconds: float, seed: int) -> tu
                 'max_planning_time_s': 60.0,
                 'bond_heartbeat_period': 0.0,
             }
-            planner = processes.start_module('tb_planner.ros.planner_node', ros_arguments(parameters))
+            planner = processes.start_module('tb_planner.ros.node', ros_arguments(parameters))
             asked = {'size': size, 'seconds': seconds, 'seed': seed}
             changing = {
                 **{'size': size, 'patches': True, 'thing': 6, 'seconds': seconds + AFTER_S, 'seed': seed},

@@ -114,7 +114,7 @@ def start_planner(processes: Processes, namespace: str, tick_frequency: float) -
     """With its defaults, but for the rate; all of a fleet share the map."""
     remaps = {'__ns': namespace, 'map': '/map', 'map_updates': '/map_updates'} if namespace else {}
     parameters = {'autostart_node': True, 'tick_frequency': tick_frequency}
-    return processes.start_module('tb_planner.ros.planner_node', ros_arguments(parameters, remaps=remaps))
+    return processes.start_module('tb_planner.ros.node', ros_arguments(parameters, remaps=remaps))
 
 
 def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None:

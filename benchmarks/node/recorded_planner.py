@@ -13,8 +13,8 @@ from time import thread_time
 from typing import Any
 
 from tb_planner.recording import Recorder
-from tb_planner.ros import planner_node
-from tb_planner.ros.session import Session
+from tb_planner.ros.node import ActivePlanner
+from tb_planner.ros.node import main as planner_main
 
 RECORDING = ('searching', 'see', 'end_tick')
 
@@ -31,7 +31,7 @@ class RecorderStopWatch:
     def watch(self) -> None:
         for name in RECORDING:
             setattr(Recorder, name, self._added(getattr(Recorder, name)))
-        setattr(Session, '_tick', self._listed(Session._tick))  # noqa: B010
+        setattr(ActivePlanner, '_tick', self._listed(ActivePlanner._tick))  # noqa: B010
 
     def _added(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any) -> Any:
@@ -43,9 +43,9 @@ class RecorderStopWatch:
         return timed
 
     def _listed(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        def timed(session: Session) -> None:
+        def timed(active: ActivePlanner) -> None:
             self._now_s, began_s = 0.0, thread_time()
-            method(session)
+            method(active)
             self.ticks_s.append(thread_time() - began_s)
             self.recording_s.append(self._now_s)
 
@@ -56,7 +56,7 @@ def main() -> int:
     path, *arguments = sys.argv[1:]
     watch = RecorderStopWatch()
     watch.watch()
-    code = planner_node.main([sys.argv[0], *arguments])
+    code = planner_main([sys.argv[0], *arguments])
     Path(path).write_text(json.dumps({'ticks_s': watch.ticks_s, 'recording_s': watch.recording_s}))
     return code
 

@@ -1,34 +1,119 @@
-"""The thread that turns map messages into grids, so that no tick has to."""
+"""Map messages become grids: MapIntake decides what to do with each, MapWorker does it outside the thread of ticks."""
 
 from __future__ import annotations
 
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from tb_planner.config import PlannerParameters
+from tb_planner.maps.cdr import BadMessage, Occupancy, Patch, occupancy_from_cdr, patch_from_cdr
+from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.live_map import LiveMap
-from tb_planner.ros.conversions import BadMessage, Occupancy, occupancy_from_cdr, patch_from_cdr
-from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.grid import OutsideGrid
 
-MOST_PATCHES = 1024
-"""Updates that may wait for the worker; more come only if it cannot keep up."""
+MAX_PATCHES = 1024
+"""The largest number of map updates that wait for the worker; more arrive only if it cannot keep up."""
 OVERTAKEN_NS = 5 * 10**9
-"""An update stamped before the map has been overtaken by it; but if by more than this, the clock has been set."""
-STOP_S = 30.0
+"""A map contains every update stamped up to this long before it; an older stamp means that the clock was set."""
+JOIN_TIMEOUT_S = 30.0
 TICKS_TO_WAIT = 2
-"""For a tick that is late, or that does not come, since simulated time stands still."""
+"""How long the worker waits for a tick that is late, or that never comes because simulated time has stopped."""
+
+
+class ProblemLog(Protocol):
+    """Where a part without ROS reports its problems; the node throttles and logs them, the replay counts them."""
+
+    def warn(self, kind: str, text: str, *, same: str = '') -> None: ...
+
+    def error(self, kind: str, text: str) -> None: ...
 
 
 @dataclass(frozen=True)
-class Source:
-    """The map in one frame. A map in another frame is another source: nothing of the one may be used with the other."""
+class MapSettings:
+    """How map messages become grids; config.PlannerParameters derives it."""
+
+    costmap_config: Callable[[float], CostmapConfig]
+    """From the map's resolution in metres; raises ValueError if the radii do not suit it."""
+    corner_cutting: bool
+    frame: str
+    """The frame of maps that name none, until a map names another."""
+    period_s: float
+    """The time between two ticks."""
+
+
+@dataclass(frozen=True)
+class MapSource:
+    """The map in one frame. A map in another frame is another source: routes and poses cannot move between them."""
 
     frame: str
     live_map: LiveMap
+
+
+class MapIntake:
+    """Decides what to do with each map and map update: which frame it is in, and whether a newer map contains it.
+
+    A message that cannot be used is reported, and the last map stays. One thread at a time may write.
+    """
+
+    def __init__(self, settings: MapSettings, problems: ProblemLog) -> None:
+        self._settings = settings
+        self._problems = problems
+        self._map_stamp_ns = 0
+        self.source = self._new_source(settings.frame)
+        self.taken = 0
+        """How many maps and map updates are in the grids."""
+        self.received_s: float | None = None
+        """When the newest of them was received, by the clock of whoever passes them in."""
+
+    def take_map(self, message: Occupancy | bytes, received_s: float | None = None) -> bool:
+        """Replaces the map; bytes are a nav_msgs/OccupancyGrid as serialised. Returns False if it cannot be used."""
+        try:
+            occupancy = occupancy_from_cdr(message) if isinstance(message, bytes) else message
+            self._settings.costmap_config(occupancy.geometry.resolution_m)
+            frame, source = occupancy.frame or self.source.frame, self.source
+            if frame != source.frame:
+                source = self._new_source(frame)
+            source.live_map.full(occupancy.values, occupancy.geometry)
+        except (ValueError, MemoryError) as error:
+            self._problems.warn('map', f'{error or "not enough memory for this map"}; the last map stays')
+            return False
+        self.source, self._map_stamp_ns = source, occupancy.stamp_ns
+        self._count(received_s)
+        return True
+
+    def take_patch(self, message: Patch | bytes, received_s: float | None = None) -> bool:
+        """Updates a part of the map; bytes are a map_msgs/OccupancyGridUpdate. Returns False if it is not used."""
+        try:
+            patch = patch_from_cdr(message) if isinstance(message, bytes) else message
+            if patch.stamp_ns and 0 < self._map_stamp_ns - patch.stamp_ns < OVERTAKEN_NS:
+                return False  # the map contains it, and perhaps what has changed there since
+            if patch.frame not in ('', self.source.frame):
+                raise BadMessage(f'map update is in frame {patch.frame!r}; the map is in {self.source.frame!r}')
+            self.source.live_map.patch(patch.values, patch.at)
+        except (OutsideGrid, ValueError) as error:
+            self._problems.warn('map_updates', f'{error}; the update is dropped')
+            return False
+        self._count(received_s)
+        return True
+
+    def use_settings(self, settings: MapSettings) -> None:
+        """Computes the costs of the present map again."""
+        self._settings = settings
+        try:
+            self.source.live_map.set_rules(settings.costmap_config)
+        except (ValueError, MemoryError) as error:
+            text = f'{error or "not enough memory for other costs"}; the costs stay as they were'
+            self._problems.error('parameters', text)
+
+    def _new_source(self, frame: str) -> MapSource:
+        live_map = LiveMap(self._settings.costmap_config, corner_cutting=self._settings.corner_cutting)
+        return MapSource(frame, live_map)
+
+    def _count(self, received_s: float | None) -> None:
+        self.received_s = received_s
+        self.taken += 1
 
 
 class _Message(NamedTuple):
@@ -38,14 +123,14 @@ class _Message(NamedTuple):
 
 
 @dataclass
-class _Waiting:
-    """What the worker has not begun with, in order. Of maps it is the last two: the newest may be a bad one."""
+class _Queue:
+    """What the worker has not begun with, in order. Of the maps it keeps the last two: the newest may be unusable."""
 
     messages: list[_Message] = field(default_factory=list)
-    parameters: PlannerParameters | None = None
+    settings: MapSettings | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.messages) or self.parameters is not None
+        return bool(self.messages) or self.settings is not None
 
     def add_map(self, message: _Message) -> None:
         maps = [i for i, waiting in enumerate(self.messages) if waiting.is_map]
@@ -53,138 +138,95 @@ class _Waiting:
         self.messages.append(message)
 
     def add_patch(self, message: _Message) -> bool:
-        """False if the oldest had to give way."""
+        """Returns False if the queue was full and the oldest patch is lost."""
         self.messages.append(message)
         patches = [i for i, waiting in enumerate(self.messages) if not waiting.is_map]
-        if len(patches) <= MOST_PATCHES:
+        if len(patches) <= MAX_PATCHES:
             return True
         del self.messages[patches[0]]
         return False
 
 
 class MapWorker:
-    """put_map(), put_patch() and change() leave something to do and return at once; source is what came of it."""
+    """Runs a MapIntake in a thread. put_map(), put_patch() and use_settings() return at once."""
 
-    def __init__(self, parameters: PlannerParameters, problems: ThrottledLog) -> None:
-        self._parameters = parameters
+    def __init__(self, settings: MapSettings, problems: ProblemLog, clock: Callable[[], float]) -> None:
+        """clock: the time in seconds at which a message is received."""
+        self.intake = MapIntake(settings, problems)
+        self._settings = settings
         self._problems = problems
-        self._waiting = _Waiting()
+        self._clock = clock
+        self._queue = _Queue()
         self._changed = threading.Condition()
+        self._is_busy = False
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name='map_worker', daemon=True)
-        self.source = self._new_source(parameters.global_frame)
-        self._map_stamp_ns = 0
-        self.newest_received_s: float | None = None
-        """When the newest message that is in the grids was received, by perf_counter()."""
-        self.maps = 0
-        """Maps and updates taken in."""
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread; what it is at, it finishes."""
+        """Ends the thread after the work that it has begun."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
-        self.source.live_map.latest()  # it may be waiting for somebody to fetch that
+        self.intake.source.live_map.latest()  # the thread may be waiting for somebody to fetch it
         if self._thread.ident is not None:
-            self._thread.join(STOP_S)
+            self._thread.join(JOIN_TIMEOUT_S)
 
     def put_map(self, data: bytes) -> None:
         with self._changed:
-            self._waiting.add_map(_Message(True, data, perf_counter()))
+            self._queue.add_map(_Message(True, data, self._clock()))
             self._changed.notify()
 
     def put_patch(self, data: bytes) -> None:
         with self._changed:
-            all_wait = self._waiting.add_patch(_Message(False, data, perf_counter()))
+            all_wait = self._queue.add_patch(_Message(False, data, self._clock()))
             self._changed.notify()
         if not all_wait:
-            text = f'more than {MOST_PATCHES} map updates wait; the oldest is lost until the next whole map'
+            text = f'more than {MAX_PATCHES} map updates are waiting; the oldest is lost until the next whole map'
             self._problems.error('map_updates', text)
 
-    def change(self, parameters: PlannerParameters) -> None:
-        """Costs, and the ticks that it waits for, follow other parameters from now on."""
+    def use_settings(self, settings: MapSettings) -> None:
         with self._changed:
-            self._waiting.parameters = parameters
+            self._queue.settings = settings
             self._changed.notify()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every message so far is in the grids, or dropped."""
+        with self._changed:
+            return not self._queue and not self._is_busy
 
     def _run(self) -> None:
         while (work := self._next()) is not None:
             try:
-                self._take_in(work)
+                self._take(work)
             except Exception:  # the thread goes on: the next map may be a better one
-                self._problems.error('map', f'map not taken in, the last one stays: {traceback.format_exc()}')
-            # however fast messages come, every tick finds what there is; what comes meanwhile is taken in at once
+                self._problems.error('map', f'map not used, the last one stays: {traceback.format_exc()}')
+            self._is_busy = False
+            # however fast messages arrive, every tick finds a map; what arrives meanwhile is merged into the next one
             if not self._stopping:
-                self.source.live_map.wait_until_fetched(TICKS_TO_WAIT * self._parameters.period_s)
+                self.intake.source.live_map.wait_until_fetched(TICKS_TO_WAIT * self._settings.period_s)
 
-    def _next(self) -> _Waiting | None:
+    def _next(self) -> _Queue | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._stopping or self._waiting)
-            work, self._waiting = self._waiting, _Waiting()
+            self._changed.wait_for(lambda: self._stopping or self._queue)
+            work, self._queue = self._queue, _Queue()
+            self._is_busy = True
             return None if self._stopping else work
 
-    def _take_in(self, work: _Waiting) -> None:
-        if work.parameters is not None:
-            self._take_rules(work.parameters)
-        for patch in self._after_newest_map(work.messages):
-            self._take_patch(patch)
-
-    def _take_rules(self, parameters: PlannerParameters) -> None:
-        self._parameters = parameters
-        try:
-            self.source.live_map.set_rules(parameters.costmap_config)
-        except (ValueError, MemoryError) as error:
-            self._problems.error('parameters', f'{error or "no memory for other costs"}; the costs stay as they were')
-
-    def _after_newest_map(self, messages: list[_Message]) -> list[_Message]:
-        """Takes in the newest good map. Updates before it are in it already; if there is none, all of them count."""
+    def _take(self, work: _Queue) -> None:
+        """Only the newest usable map counts: it contains the updates before it. Without one, all of them count."""
+        if work.settings is not None:
+            self._settings = work.settings
+            self.intake.use_settings(work.settings)
         first = 0
-        for i in reversed(range(len(messages))):
-            if messages[i].is_map and self._take_map(messages[i]):
+        for i in reversed(range(len(work.messages))):
+            message = work.messages[i]
+            if message.is_map and self.intake.take_map(message.data, message.received_s):
                 first = i + 1
                 break
-        return [message for message in messages[first:] if not message.is_map]
-
-    def _take_map(self, message: _Message) -> bool:
-        try:
-            occupancy = occupancy_from_cdr(message.data)
-            self._parameters.costmap_config(occupancy.geometry.resolution_m)
-            self._into_source(occupancy)
-            self._map_stamp_ns = occupancy.stamp_ns
-        except (ValueError, MemoryError) as error:
-            self._problems.warn('map', f'{error or "no memory for this map"}; the last map stays')
-            return False
-        self._is_in(message)
-        return True
-
-    def _into_source(self, occupancy: Occupancy) -> None:
-        frame = occupancy.frame or self.source.frame
-        if frame == self.source.frame:
-            self.source.live_map.full(occupancy.values, occupancy.geometry)
-            return
-        source = self._new_source(frame)
-        source.live_map.full(occupancy.values, occupancy.geometry)
-        self.source = source
-
-    def _take_patch(self, message: _Message) -> None:
-        try:
-            patch = patch_from_cdr(message.data)
-            if patch.stamp_ns and 0 < self._map_stamp_ns - patch.stamp_ns < OVERTAKEN_NS:
-                return  # it is in the map already, and so may be what has changed since
-            if patch.frame not in ('', self.source.frame):
-                raise BadMessage(f'map update is in frame {patch.frame!r}; the map is in {self.source.frame!r}')
-            self.source.live_map.patch(patch.values, patch.at)
-        except (OutsideGrid, ValueError) as error:
-            self._problems.warn('map_updates', f'{error}; the update is dropped')
-        else:
-            self._is_in(message)
-
-    def _is_in(self, message: _Message) -> None:
-        self.newest_received_s = message.received_s
-        self.maps += 1
-
-    def _new_source(self, frame: str) -> Source:
-        return Source(frame, LiveMap(self._parameters.costmap_config, corner_cutting=self._parameters.corner_cutting))
+        for message in work.messages[first:]:
+            if not message.is_map:
+                self.intake.take_patch(message.data, message.received_s)

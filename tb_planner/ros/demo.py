@@ -265,7 +265,7 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
         'autostart_node': True,
     }
     processes.start_module('tb_planner.ros.simulator_node', ros_arguments(world))
-    return processes.start_module('tb_planner.ros.planner_node', ros_arguments(search))
+    return processes.start_module('tb_planner.ros.node', ros_arguments(search))
 
 
 def start_view(processes: Processes, record: Path) -> Process:

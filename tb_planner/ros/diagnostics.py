@@ -1,26 +1,30 @@
-"""What the node says of itself: its status when it changes, /diagnostics every second and when something happens."""
+"""What the node reports about itself: its status when it changes, /diagnostics every second and on events."""
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.lifecycle import LifecycleNode
 
+from tb_planner.geometry import Pose2D
+from tb_planner.navigation.budget import TickStats
+from tb_planner.navigation.loop import PlannerLoop, PoseSource, TickResult
 from tb_planner.navigation.navigator import NavigationStatus, Tick
-from tb_planner.navigation.tick_stats import TickStats
-from tb_planner.ros.pose_source import PoseSource
-from tb_planner.ros.publishers import Publishers
+from tb_planner.ros.publishers import Publishers, RestartPlace
 from tb_planner.ros.throttled_log import ThrottledLog
-from tb_planner.ros.ticker import Ticker
 from tb_planner.search import distance, kernel, sight
 from tb_planner.search.algorithms import RestartReason
 
 COMPILED = kernel.COMPILED and sight.COMPILED and distance.COMPILED
 NOT_COMPILED = 'the kernel is not compiled and runs many times slower; install a C compiler and Cython, then tb_planner'
-RESTARTS_TOLD_S = 0.1
-"""Restarts are on /diagnostics at once, but not more often than this."""
+RESTART_PERIOD_S = 0.1
+"""Restarts are published at once, but not more often than this."""
+MAX_RESTART_PLACES = 50
+"""RViz shows the places of the last restarts."""
 
 TROUBLE = (
     NavigationStatus.NO_PATH,
@@ -34,108 +38,143 @@ TROUBLE = (
 """There is a goal, and something keeps the robot from it."""
 
 
-class Reporter:
-    """Tells status, diagnostics and the log what ticks have come to."""
+class Diagnostics:
+    """Publishes status, diagnostics and RViz's view of the ticks, and logs changes of the status."""
 
     def __init__(
         self,
         node: LifecycleNode,
-        outputs: Publishers,
-        problems: ThrottledLog,
-        times: TickStats,
-        ticker: Ticker,
+        publishers: Publishers,
+        log: ThrottledLog,
+        stats: TickStats,
+        loop: PlannerLoop,
         poses: PoseSource,
-        more_facts: Sequence[Callable[[], dict[str, object]]] = (),
+        more_values: Sequence[Callable[[], dict[str, object]]] = (),
     ) -> None:
         self._node = node
-        self._outputs = outputs
-        self._problems = problems
-        self._times = times
-        self._ticker = ticker
+        self._publishers = publishers
+        self._log = log
+        self._stats = stats
+        self._loop = loop
         self._poses = poses
-        self._more_facts = more_facts
-        self._last: Tick | None = None
-        self._overruns_told = 0
-        self._restart_untold = False
-        self._goal_is_new = False
-        self._told_s = 0.0
+        self._more_values = more_values
+        self._last: TickResult | None = None
+        self._now_s = 0.0
+        self._waypoint: Pose2D | None = None
+        self._restarts: Counter[RestartReason] = Counter()
+        self._restart_places: deque[RestartPlace] = deque(maxlen=MAX_RESTART_PLACES)
+        self._map_to_waypoint_ms: float | None = None
+        self._overruns_published = 0
+        self._has_new_restart = False
+        self._has_new_goal = False
+        self._published_s = 0.0
 
     def new_goal(self) -> None:
-        """The next tick's status is told, also if it is the same as before, as where the robot is there already."""
-        self._goal_is_new = True
+        """The next tick's status is published even if it is the same as before: the robot may be there already."""
+        self._has_new_goal = True
 
-    def tell(self, tick: Tick) -> None:
-        before, self._last = self._last, tick
-        self._restart_untold |= bool(tick.restarts)
-        if before is None or before.status != tick.status or self._goal_is_new:
-            self._goal_is_new = False
-            self._outputs.status(tick.status)
-            self._diagnose(tick)
-            self._log(tick, None if before is None else before.status)
-        elif self._restart_untold and perf_counter() - self._told_s > RESTARTS_TOLD_S:
-            self._diagnose(tick)
+    def report(self, result: TickResult, now_s: float) -> None:
+        """After every tick."""
+        tick, before = result.tick, self._last
+        if tick is None:
+            return
+        self._last, self._now_s = result, now_s
+        self._count(result, tick, before)
+        status_before = None if before is None or before.tick is None else before.tick.status
+        if status_before != tick.status or self._has_new_goal:
+            self._has_new_goal = False
+            self._publishers.status(tick.status)
+            self._publish(result, tick)
+            self._log_status(tick, status_before)
+        elif self._has_new_restart and perf_counter() - self._published_s > RESTART_PERIOD_S:
+            self._publish(result, tick)
 
-    def tell_again(self) -> None:
+    def publish(self, now_s: float) -> None:
         """Every second."""
-        if self._last is not None:
-            self._diagnose(self._last)
+        self._now_s = now_s
+        if self._last is not None and self._last.tick is not None:
+            self._publish(self._last, self._last.tick)
 
-    def _log(self, tick: Tick, before: NavigationStatus | None) -> None:
+    def publish_for_rviz(self) -> None:
+        """Every second."""
+        self._publishers.display(self._loop.navigator, self._waypoint, self._restart_places, self._loop.frame)
+
+    def _count(self, result: TickResult, tick: Tick, before: TickResult | None) -> None:
+        if before is not None and before.frame != result.frame:
+            self._restart_places.clear()
+        self._has_new_restart |= bool(tick.restarts)
+        self._restarts.update(tick.restarts)
+        if tick.restarts and result.pose is not None:
+            self._restart_places.append(RestartPlace(result.pose, ', '.join(tick.restarts)))
+        if tick.waypoint is not None:
+            self._waypoint = tick.waypoint
+            if result.map_update is not None and result.map_received_s is not None:
+                self._map_to_waypoint_ms = (perf_counter() - result.map_received_s) * 1e3
+
+    def _log_status(self, tick: Tick, before: NavigationStatus | None) -> None:
         if tick.status in TROUBLE:
-            self._problems.warn('status', tick.message)
+            self._log.warn('status', tick.message)
         elif tick.status == NavigationStatus.ARRIVED or before in TROUBLE:
             self._node.get_logger().info(tick.message)
 
-    def _diagnose(self, tick: Tick) -> None:
-        self._told_s, self._restart_untold = perf_counter(), False
-        said = [tick.message or tick.status.value, *self._warnings()]
-        fine = len(said) == 1 and tick.status not in TROUBLE
+    def _publish(self, result: TickResult, tick: Tick) -> None:
+        self._published_s, self._has_new_restart = perf_counter(), False
+        texts = [tick.message or tick.status.value, *self._warnings()]
+        fine = len(texts) == 1 and tick.status not in TROUBLE
         status = DiagnosticStatus(
             level=DiagnosticStatus.OK if fine else DiagnosticStatus.WARN,
             name=f'{self._node.get_fully_qualified_name()}: planner',
-            message='; '.join(said),
+            message='; '.join(texts),
             hardware_id=self._node.get_namespace(),
-            values=[KeyValue(key=key, value=_shown(value)) for key, value in self._facts(tick).items()],
+            values=[KeyValue(key=key, value=_text_of(value)) for key, value in self._values(result, tick).items()],
         )
         message = DiagnosticArray(status=[status])
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        self._outputs.diagnostics(message)
+        message.header.stamp = self._publishers.stamp()
+        self._publishers.diagnostics(message)
 
     def _warnings(self) -> list[str]:
-        new, self._overruns_told = self._times.overruns - self._overruns_told, self._times.overruns
-        warnings = [f'{new} ticks took longer than {self._times.period_s:g} s'] if new else []
+        new, self._overruns_published = self._stats.overruns - self._overruns_published, self._stats.overruns
+        warnings = [f'{new} ticks took longer than {self._stats.period_s:g} s'] if new else []
         return warnings if COMPILED else [*warnings, NOT_COMPILED]
 
-    def _facts(self, tick: Tick) -> dict[str, object]:
-        p50, p99, most = self._times.percentiles_ms()
-        jitter_p99, jitter_most = self._times.jitters_ms()
-        ticker, planner = self._ticker, self._ticker.navigator.planner
+    def _values(self, result: TickResult, tick: Tick) -> dict[str, object]:
+        p50, p99, maximum = self._stats.percentiles_ms()
+        jitter_p99, jitter_max = self._stats.jitters_ms()
+        navigator, planner = self._loop.navigator, self._loop.navigator.planner
         return {
             'status': tick.status.value,
-            'algorithm': ticker.navigator.settings.algorithm.name,
-            'expansions_per_tick': ticker.expansions,
+            'algorithm': navigator.settings.algorithm.name,
+            'expansions_per_tick': result.expansions,
             'tick_p50_ms': p50,
             'tick_p99_ms': p99,
-            'tick_max_ms': most,
+            'tick_max_ms': maximum,
             'tick_jitter_p99_ms': jitter_p99,
-            'tick_jitter_max_ms': jitter_most,
-            'ticks': self._times.ticks,
-            'overruns': self._times.overruns,
-            'missed_ticks': self._times.missed,
+            'tick_jitter_max_ms': jitter_max,
+            'ticks': self._stats.ticks,
+            'overruns': self._stats.overruns,
+            'missed_ticks': self._stats.missed,
             'open_size': planner.open_size if planner is not None else 0,
             'searches': planner.searches if planner is not None else 0,
-            **{f'restarts_{reason.value}': ticker.restarts[reason] for reason in RestartReason},
-            'map_age_s': ticker.map_age_s(),
-            'pose_age_s': self._poses.age_s(),
-            'distance_to_goal_m': ticker.distance_to_goal_m(self._poses.latest()),
-            'map_to_waypoint_ms': ticker.map_to_waypoint_ms,
-            **{key: value for facts in self._more_facts for key, value in facts().items()},
-            'refused_messages': sum(self._problems.counts[kind] for kind in ('map', 'map_updates', 'pose', 'goal')),
-            'last_problem': self._problems.last,
+            **{f'restarts_{reason.value}': self._restarts[reason] for reason in RestartReason},
+            'map_age_s': self._loop.map_age_s(self._now_s),
+            'pose_age_s': self._poses.age_s(self._now_s),
+            'distance_to_goal_m': self._distance_to_goal_m(result.pose),
+            'map_to_waypoint_ms': self._map_to_waypoint_ms,
+            **{key: value for values in self._more_values for key, value in values().items()},
+            'refused_messages': sum(self._log.counts[kind] for kind in ('map', 'map_updates', 'pose', 'goal')),
+            'last_problem': self._log.last,
         }
 
+    def _distance_to_goal_m(self, pose: Pose2D | None) -> float | None:
+        """Along the plan, and straight on from its end if it does not reach the goal yet."""
+        goal = self._loop.navigator.goal
+        if goal is None or pose is None:
+            return None
+        points = np.vstack([(pose.x_m, pose.y_m), self._loop.navigator.plan_points(), (goal.x_m, goal.y_m)])
+        return float(np.hypot(*np.diff(points, axis=0).T).sum())
 
-def _shown(value: object) -> str:
+
+def _text_of(value: object) -> str:
     if value is None:
         return ''
     return f'{value:.3f}' if isinstance(value, float) else str(value)

@@ -16,7 +16,7 @@ from std_msgs.msg import Header
 
 from tb_planner.navigation.path_planner import FoundPath
 from tb_planner.ros.conversions import headings
-from tb_planner.ros.pose_source import Missing
+from tb_planner.ros.pose_source import MissingPackage
 
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
 POSES_AT_ONCE = 200
@@ -31,12 +31,12 @@ class Nav2Types:
 
 
 def require_nav2() -> Nav2Types:
-    """nav2_msgs; raises Missing."""
+    """nav2_msgs; raises MissingPackage."""
     try:
         from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
         from nav2_msgs.srv import IsPathValid
     except ImportError as error:
-        raise Missing(NO_NAV2) from error
+        raise MissingPackage(NO_NAV2) from error
     return Nav2Types(ComputePathToPose, ComputePathThroughPoses, IsPathValid)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.errors import BadInput
-from tb_planner.ros.without_ros import ros_needed_by
+from tb_planner.ros.main import ros_needed_by, run_node
 
 with ros_needed_by('simulator_node'):
     from builtin_interfaces.msg import Time
@@ -42,7 +42,6 @@ with ros_needed_by('simulator_node'):
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.files import MapError, read_map
 from tb_planner.ros import params as ros_parameters
-from tb_planner.ros import signals
 from tb_planner.ros.conversions import BadMessage, pose_from_message, pose_message, quaternion_of
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.simulation.parameters import SimulatorParameters
@@ -387,7 +386,7 @@ def _values(occupancy: NDArray[np.int8]) -> array[int]:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is shut down; returns 0, or 1 if it cannot start."""
-    return signals.run(SimulatorNode, 'simulator', (ros_parameters.BadParameters, CannotStart), args)
+    return run_node(SimulatorNode, 'simulator', (ros_parameters.BadParameters, CannotStart), args)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_planner.errors import OperationFailed
-from tb_planner.ros.without_ros import ros_needed_by
+from tb_planner.ros.main import ros_needed_by, run_node
 
 with ros_needed_by('view_node'):
     from geometry_msgs.msg import PointStamped, PoseStamped
@@ -22,7 +22,6 @@ with ros_needed_by('view_node'):
 
 from tb_planner.geometry import Pose2D
 from tb_planner.ros import params as ros_parameters
-from tb_planner.ros import signals
 from tb_planner.ros.conversions import pose_message
 from tb_planner.ros.params import parameter
 from tb_planner.ros.throttled_log import ThrottledLog
@@ -116,7 +115,7 @@ def _is_place(place: object) -> bool:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
-    return signals.run(ViewNode, 'view', (ros_parameters.BadParameters, CannotServe), args)
+    return run_node(ViewNode, 'view', (ros_parameters.BadParameters, CannotServe), args)
 
 
 if __name__ == '__main__':

@@ -16,7 +16,7 @@ class Nodes(Processes):
     def planner(self, *, remaps: dict[str, str] | None = None, **parameters: bool | int | float | str) -> Process:
         """The planner node, which becomes active by itself unless told otherwise."""
         chosen = {'autostart_node': True, **parameters}
-        return self.start_module('tb_planner.ros.planner_node', ros_arguments(chosen, remaps=remaps))
+        return self.start_module('tb_planner.ros.node', ros_arguments(chosen, remaps=remaps))
 
     def simulator(self, *, remaps: dict[str, str] | None = None, **parameters: bool | int | float | str) -> Process:
         return self.start_module('tb_planner.ros.simulator_node', ros_arguments(parameters, remaps=remaps))

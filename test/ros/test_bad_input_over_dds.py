@@ -132,7 +132,7 @@ def test_a_bad_goal_is_refused_and_the_robot_goes_on_to_the_old_one(running, wha
 
 @pytest.fixture
 def patches(running):
-    map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: map_updates are not heard')
+    map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
     publisher = running[1].peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
     yield publisher
     running[1].peer.node.destroy_publisher(publisher)

@@ -15,7 +15,7 @@ SIDE = 1000
 
 IMPATIENT = """
 import sys
-from tb_planner.ros import planner_node
+from tb_planner.ros import node as planner_node
 from tb_planner.ros import bond
 bond.CONNECT_TIMEOUT_S = 1.0
 sys.exit(planner_node.main(sys.argv))

@@ -259,4 +259,6 @@ def test_a_controller_that_is_killed_is_reported_and_its_successor_gets_the_path
     around.wait_until_said(planner, 0, 'the path is lost: ')
     second = nodes.start(program, 'controller_server')
     around.wait_until_said(second, 0, 'path 1')
-    assert 'has not said that the robot stops' not in planner.said  # the second knows nothing of the first one's path
+    assert (
+        'has not confirmed that the robot stops' not in planner.said
+    )  # the second knows nothing of the first one's path

@@ -19,9 +19,17 @@ from rclpy.task import Future
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
+from tb_planner.navigation.loop import TickResult
 from tb_planner.navigation.navigator import Navigator
-from tb_planner.ros import controller
-from tb_planner.ros.controller import ANSWER_S, CANCEL_TRIES, LONGEST_RETRY_S, RETRY_S, SILENCE_S, Controller
+from tb_planner.ros import follow_path
+from tb_planner.ros.follow_path import (
+    CANCEL_TRIES,
+    FEEDBACK_TIMEOUT_S,
+    MAX_RETRY_S,
+    RESPONSE_TIMEOUT_S,
+    RETRY_S,
+    PathFollower,
+)
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.grid import Grid
 
@@ -39,7 +47,7 @@ class Planner:
         self.robot = Pose2D(2.0, 5.0)
         parameters = PlannerParameters(output='follow_path', robot_radius_m=0.0, inflation_radius_m=0.0)
         self.problems = ThrottledLog(logging.getLogger(), lambda: self.now_s)
-        self.controller = Controller(node, parameters, self.problems, self.arrived.append, lambda: self.now_s)
+        self.controller = PathFollower(node, lambda: parameters, self.problems, self.arrived.append, lambda: self.now_s)
         self.navigator = Navigator(parameters.settings())
         self.navigator.new_goal(GOAL)
         self._update = MapUpdate(MapGeometry(100, 100, 0.1), Grid(open_terrain() > 0), None)
@@ -47,7 +55,7 @@ class Planner:
     def tick(self):
         tick = self.navigator.tick(self._update, self.robot, lambda planner: planner.search(10_000))
         self._update = None
-        self.controller.tick(self.navigator, tick, self.robot, 'map')
+        self.controller.tick(self.navigator, TickResult('map', tick, None, None, self.robot, None, None, 0))
         time.sleep(0.005)
 
     def tick_until(self, condition, what):
@@ -140,7 +148,7 @@ def planner(server):
 @pytest.fixture
 def scripted(ros_environment, monkeypatch):
     """A planner and a server, which know each other."""
-    monkeypatch.setattr(controller, 'PARTING_S', 0.0)
+    monkeypatch.setattr(follow_path, 'PARTING_S', 0.0)
     server = ScriptedServer().start()
     with planner_node() as one:
         yield one, server
@@ -160,9 +168,9 @@ def canceled(planner, server, count):
 def wait_in_vain(planner, server):
     """For the answer to a path."""
     asked(planner, server, 1)
-    planner.now_s += ANSWER_S + 0.01
+    planner.now_s += RESPONSE_TIMEOUT_S + 0.01
     planner.tick()
-    assert planner.problems.last == 'the path is not answered for 2 s; it is sent again in 1 s'
+    assert planner.problems.last == 'the path is without a response for 2 s; it is sent again in 1 s'
     canceled(planner, server, 1)
 
 
@@ -205,7 +213,7 @@ def test_a_path_whose_answer_is_lost_is_left_all_the_same(scripted):
     asked(planner, server, 1)
     server.answer_cancel(CancelGoal.Response.ERROR_GOAL_TERMINATED)
     asked(planner, server, 2)
-    assert planner.problems.last.startswith('the path is not answered')
+    assert planner.problems.last.startswith('the path is without a response')
 
 
 def test_a_path_that_is_accepted_when_nobody_waits_for_it_any_more_is_canceled_until_it_stops(scripted):
@@ -217,7 +225,7 @@ def test_a_path_that_is_accepted_when_nobody_waits_for_it_any_more_is_canceled_u
         canceled(planner, server, count)
     planner.now_s += RETRY_S + 0.01
     planner.tick()
-    assert planner.problems.last.startswith('follow_path has not said that the robot stops')
+    assert planner.problems.last.startswith('follow_path has not confirmed that the robot stops')
     server.accept()
     for count in range(CANCEL_TRIES + 1, CANCEL_TRIES + 4):
         canceled(planner, server, count)
@@ -252,7 +260,7 @@ def replaced(planner, server):
     """One path is followed, and another one has been sent."""
     asked(planner, server, 1)
     server.accept()
-    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    planner.tick_until(lambda: planner.controller.diagnostics()['controller_follows'], 'the path is accepted')
     planner.navigator.new_goal(Pose2D(8.0, 2.0))
     asked(planner, server, 2)
 
@@ -268,7 +276,7 @@ def test_while_a_newer_path_is_not_answered_the_older_one_is_canceled_too(script
 def test_if_a_newer_path_is_lost_the_older_one_is_canceled_too(scripted):
     planner, server = scripted
     replaced(planner, server)
-    planner.now_s += ANSWER_S + 0.01
+    planner.now_s += RESPONSE_TIMEOUT_S + 0.01
     canceled(planner, server, 2)
     assert sorted(server.canceled_ids) == sorted(server.ids)
 
@@ -277,7 +285,7 @@ def test_a_server_that_was_out_of_sight_for_a_moment_may_be_following_still(scri
     planner, server = scripted
     asked(planner, server, 1)
     server.accept()
-    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    planner.tick_until(lambda: planner.controller.diagnostics()['controller_follows'], 'the path is accepted')
     with monkeypatch.context() as blind:
         blind.setattr(planner.controller._client, 'server_is_ready', lambda: False)
         planner.tick()
@@ -292,7 +300,7 @@ def test_a_controller_that_has_given_up_gets_the_path_from_where_the_robot_is(sc
     planner, server = scripted
     asked(planner, server, 1)
     server.accept()
-    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    planner.tick_until(lambda: planner.controller.diagnostics()['controller_follows'], 'the path is accepted')
     on_the_way = server.paths[0].poses[20].pose.position
     planner.robot = Pose2D(on_the_way.x, on_the_way.y)
     planner.tick_on()
@@ -308,14 +316,14 @@ def test_a_controller_that_has_given_up_gets_the_path_from_where_the_robot_is(sc
 
 def follow(planner, server):
     planner.tick_until(lambda: server.is_following, 'the path is followed')
-    planner.tick_until(lambda: planner.controller.facts()['controller_follows'], 'the path is accepted')
+    planner.tick_until(lambda: planner.controller.diagnostics()['controller_follows'], 'the path is accepted')
     planner.tick_on()
 
 
 def test_a_refused_path_is_sent_again_after_ever_longer_pauses(planner, server):
     server.active = False
     planner.tick_until(lambda: planner.controller.failures == 1, 'the path is refused')
-    for number, pause_s in enumerate((RETRY_S, 2 * RETRY_S, 4 * RETRY_S, LONGEST_RETRY_S, LONGEST_RETRY_S), start=1):
+    for number, pause_s in enumerate((RETRY_S, 2 * RETRY_S, 4 * RETRY_S, MAX_RETRY_S, MAX_RETRY_S), start=1):
         assert planner.problems.last.endswith(f'it is sent again in {pause_s:g} s')
         planner.now_s += pause_s - 0.01
         planner.tick_on()
@@ -323,7 +331,7 @@ def test_a_refused_path_is_sent_again_after_ever_longer_pauses(planner, server):
         planner.now_s += 0.02
         planner.tick_until(lambda number=number: planner.controller.failures > number, 'it is refused again')
     server.active = True
-    planner.now_s += LONGEST_RETRY_S
+    planner.now_s += MAX_RETRY_S
     follow(planner, server)
     assert len(server.paths) == 7
 
@@ -341,7 +349,7 @@ def test_if_a_newer_path_is_refused_the_older_one_is_followed_no_more(planner, s
 def test_a_controller_without_feedback_is_left_alone(planner, server):
     server.talks = False
     follow(planner, server)
-    planner.now_s += 100 * SILENCE_S
+    planner.now_s += 100 * FEEDBACK_TIMEOUT_S
     planner.tick_on()
     assert len(server.paths) == 1
     assert server.is_following
@@ -351,7 +359,7 @@ def test_a_controller_that_falls_silent_is_told_to_stop_before_it_gets_the_path_
     follow(planner, server)
     server.talks = False
     planner.tick_on()
-    planner.now_s += SILENCE_S - 0.01
+    planner.now_s += FEEDBACK_TIMEOUT_S - 0.01
     planner.tick_on()
     assert planner.controller.failures == 0
     planner.now_s += 0.02
@@ -366,9 +374,9 @@ def test_a_controller_that_falls_silent_is_told_to_stop_before_it_gets_the_path_
 def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled_too(planner, server):
     server.answers_after_s = 0.5
     planner.tick_until(lambda: planner.controller.paths_sent, 'the path is sent')
-    planner.now_s += ANSWER_S + 0.01
+    planner.now_s += RESPONSE_TIMEOUT_S + 0.01
     planner.tick()
-    assert planner.problems.last.startswith('the path is not answered for 2 s')
+    assert planner.problems.last.startswith('the path is without a response for 2 s')
     planner.navigator.cancel()
     planner.tick_until(lambda: server.ends, 'the path is ended')
     assert server.ends == ['canceled']

@@ -25,10 +25,10 @@ OUR_TOPICS = {'/map', '/map_updates', '/pose', '/goal_pose'}
 """What the planner hears when it is active; map_updates only where map_msgs is installed."""
 BROKEN = """
 import sys
-from tb_planner.ros import planner_node
+from tb_planner.ros import node as planner_node
 
 class Broken(planner_node.PlannerNode):
-    @planner_node.told('never said')
+    @planner_node.log_transition('never logged')
     def on_{transition}(self, state):
         raise KeyError('no such shelf') from OSError('the cupboard is locked')
 

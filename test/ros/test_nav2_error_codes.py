@@ -21,7 +21,7 @@ TO_POSE, THROUGH_POSES = ComputePathToPose.Result, ComputePathThroughPoses.Resul
 BROKEN = """
 import sys
 from tb_planner.navigation.path_planner import PathPlanner
-from tb_planner.ros import planner_node
+from tb_planner.ros import node as planner_node
 
 step, PathPlanner.calls = PathPlanner.step, 0
 
@@ -102,7 +102,7 @@ def test_the_codes_are_those_that_nav2_is_known_for():
 def test_an_unknown_planner(asked):
     codes, text = asked.errors((3.0, 8.0), planner_id='Smac')
     assert codes == codes_of('INVALID_PLANNER')
-    assert text == "planner_id is 'Smac'; it is 'GridBased', or empty"
+    assert text == "planner_id is 'Smac'; it must be 'GridBased' or empty"
     assert asked.client.ask((3.0, 8.0), planner_id='GridBased').end()[0] == 'succeeded'
 
 

@@ -30,7 +30,7 @@ POINT = {
 WITHOUT_NAV2 = """
 import sys
 sys.modules['nav2_msgs'] = None
-from tb_planner.ros import planner_node
+from tb_planner.ros import node as planner_node
 sys.exit(planner_node.main())
 """
 
@@ -83,7 +83,7 @@ def test_a_name_that_is_none_is_refused_at_the_start(nodes):
     planner = nodes.planner(nav2=True, compute_path_to_pose_action='compute path')
     planner.wait(20)
     assert planner.exit_code == 1
-    assert "compute_path_to_pose_action is 'compute path'; it is the name of an action" in planner.said
+    assert "compute_path_to_pose_action is 'compute path'; it must be the name of an action" in planner.said
 
 
 def test_where_nav2_msgs_is_not_installed_configuring_fails_and_says_what_to_install(nodes, peer):

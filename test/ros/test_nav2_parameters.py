@@ -53,7 +53,7 @@ def start(nodes, peer):
             chosen['pose_source'] = 'topic'
         remaps = {'map': 'global_costmap/costmap', 'map_updates': 'global_costmap/costmap_updates'}
         arguments = ros_arguments(chosen, remaps=remaps, parameter_files=[FOLDER / name])
-        process = nodes.start_module('tb_planner.ros.planner_node', arguments)
+        process = nodes.start_module('tb_planner.ros.node', arguments)
         peer.speaker('global_costmap/costmap', OccupancyGrid, LATCHED).publish(map_message(costmap()))
         return process
 

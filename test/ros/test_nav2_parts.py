@@ -5,6 +5,7 @@ import math
 import threading
 import time
 from dataclasses import dataclass, field
+from time import perf_counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,23 +23,24 @@ from test_planner_parts import Pace, long_search
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
-from tb_planner.navigation.budget import SearchBudget, TickBudget
+from tb_planner.navigation.budget import TickBudget
+from tb_planner.navigation.loop import TickContext
 from tb_planner.navigation.path_planner import FoundPath
-from tb_planner.ros.action_thread import ActionThread
 from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
-from tb_planner.ros.path_actions import ComputePathHandler, TickContext
-from tb_planner.ros.path_check import invalid_points
+from tb_planner.ros.path_actions import ComputePathHandler, invalid_points
+from tb_planner.ros.path_server import ActionThread
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import MIN_CHUNK
 
 
-# ------------------------------------------------------------------------------------------------------ shares
+# ------------------------------------------------------------------------------------------------------ the budget
 def test_two_who_search_get_half_of_the_expansions_each():
     one, other = long_search(), long_search()
-    shares = TickBudget(SearchBudget(0.01), 1000, 2)
-    shares.spend(one)
-    shares.spend(other)
+    budget = TickBudget(perf_counter, expansions_per_tick=1000)
+    budget.begin_tick(2)
+    budget.search_for(one)
+    budget.search_for(other)
     assert (one.expansions, other.expansions) == (500, 500)
 
 
@@ -47,17 +49,18 @@ def test_what_the_first_does_not_need_is_the_others():
     while not done.goal_found:
         done.search(10**6)
     before = done.expansions
-    shares = TickBudget(SearchBudget(0.01), 1000, 2)
-    shares.spend(done)
-    shares.spend(other)
+    budget = TickBudget(perf_counter, expansions_per_tick=1000)
+    budget.begin_tick(2)
+    budget.search_for(done)
+    budget.search_for(other)
     assert (done.expansions - before, other.expansions) == (0, 1000)
 
 
 def test_who_comes_when_all_is_spent_gets_on_by_a_little():
     first, last = long_search(), long_search()
-    shares = TickBudget(SearchBudget(0.01), 100, 1)
-    shares.spend(first)
-    shares.spend(last)
+    budget = TickBudget(perf_counter, expansions_per_tick=100)
+    budget.search_for(first)
+    budget.search_for(last)
     assert (first.expansions, last.expansions) == (100, 1)
 
 
@@ -75,18 +78,19 @@ class Both:
 def test_two_who_search_share_a_ticks_time():
     one, other = long_search(), long_search()
     clock = Pace(Both(one, other), 1e6)
-    budget = SearchBudget(0.01, clock)
+    budget = TickBudget(clock, search_time_s=0.01)
     for planner in (one, other):  # it learns the pace
-        budget.spend(planner)
+        budget.begin_tick()
+        budget.search_for(planner)
     before_s, *before = clock(), one.expansions, other.expansions
-    shares = TickBudget(budget, 0, 2, clock)
-    shares.spend(one)
-    shares.spend(other)
+    budget.begin_tick(2)
+    budget.search_for(one)
+    budget.search_for(other)
     assert clock() - before_s == pytest.approx(0.01, rel=0.15)
     assert one.expansions - before[0] == pytest.approx(5000, rel=0.15)
     assert other.expansions - before[1] == pytest.approx(5000, rel=0.15)
     begun = one.expansions
-    shares.spend(one)
+    budget.search_for(one)
     assert one.expansions - begun <= MIN_CHUNK + 1000, 'all is spent'
 
 
@@ -138,7 +142,7 @@ def test_what_was_to_be_done_is_done_before_the_thread_ends(somebody):
     assert done == list(range(100))
 
 
-# ------------------------------------------------------------------------------------------------------ the desk
+# ------------------------------------------------------------------------------------------------------ requests
 class OneRequest:
     """A server with a request of some age."""
 
@@ -148,7 +152,7 @@ class OneRequest:
     def current(self):
         return self.request
 
-    def finish(self, request, error, text):
+    def fail(self, request, error, text):
         self.ends.append(error)
         return True
 
@@ -157,13 +161,18 @@ NOBODY = SimpleNamespace(has_stopped=False)
 """A controller that is not known."""
 
 
+def handler_of(server, parameters=None):
+    log = ThrottledLog(logging.getLogger())
+    chosen = parameters or PlannerParameters()
+    return ComputePathHandler(server, NOBODY, lambda: chosen, None, log, lambda *_: None, Time)
+
+
 def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
     """Which may tell an older path: what looks after requests every second must not be before it."""
     for tick_frequency, age_s, ends in ((20.0, 1.9, []), (20.0, 2.9, []), (20.0, 3.2, ['TIMEOUT']), (0.2, 12.9, [])):
         parameters = PlannerParameters(max_planning_time_s=2.0, tick_frequency=tick_frequency)
         server = OneRequest(age_s)
-        desk = ComputePathHandler(server, NOBODY, parameters, ThrottledLog(logging.getLogger()), lambda *_: None)
-        desk.expire()
+        handler_of(server, parameters).expire()
         assert server.ends == ends
 
 
@@ -174,11 +183,9 @@ def test_an_error_is_told_to_the_request_it_came_from():
     first.message = SimpleNamespace(planner_id='', goal=pose_stamped(1.0, 0.0))
     requests = iter((first, second))
     server.current = lambda: next(requests)
-    server.finish = lambda request, error, text: told.append((request, error))
-    problems = ThrottledLog(logging.getLogger())
-    desk = ComputePathHandler(server, NOBODY, PlannerParameters(), problems, lambda *_: None)
+    server.fail = lambda request, error, text: told.append((request, error))
     update = MapUpdate(MapGeometry(30, 20, 0.1), Grid(np.zeros((20, 30), bool)), None)
-    desk.tick(None, TickContext(update, 'map', None, False, Time()), None)  # and nobody to ask for poses
+    handler_of(server).tick(TickContext(0.0, 'map', None, update, None, False), None)  # without a source of poses
     assert told == [(first, 'UNKNOWN')]
 
 

@@ -241,9 +241,9 @@ def test_what_is_not_refused_the_core_takes(values):
 
 @pytest.mark.parametrize('name', ALGORITHMS)
 def test_a_row_has_the_weight_and_the_rule_asked_for(name):
-    row = PlannerParameters(algorithm=name, weight=3.0).row()
+    row = PlannerParameters(algorithm=name, weight=3.0).algorithm_config()
     assert row == (ALGORITHMS[name](3.0) if name == 'tb_wa_star' else ALGORITHMS[name]())
-    assert PlannerParameters(algorithm=name, restart='eager').row().restart == 'eager'
+    assert PlannerParameters(algorithm=name, restart='eager').algorithm_config().restart == 'eager'
 
 
 @pytest.mark.parametrize(('period_s', 'frequency', 'ticks'), [(0.0, 20.0, 0), (2.0, 20.0, 40), (0.01, 20.0, 1)])

@@ -167,7 +167,7 @@ def test_cancel_stops_the_robot_where_it_is(around):
 def test_reset_search_starts_over_and_is_counted(around):
     before = int(around.next_facts()['restarts_requested'])
     answer = around.peer.call('tb_planner/reset_search', Trigger)
-    assert (answer.success, answer.message) == (True, 'the search for a way to (8.00, 5.00) m, 0 degrees starts over')
+    assert (answer.success, answer.message) == (True, 'the search for a path to (8.00, 5.00) m, 0 degrees restarts')
     around.peer.wait_until(lambda: int(around.facts['restarts_requested']) == before + 1, 'the restart is counted')
     around.wait_for_status('NAVIGATING')
 
@@ -195,7 +195,7 @@ def test_no_path_is_said_until_there_is_one(around):
 
 # ------------------------------------------------------------------------------------------------------ maps
 def test_a_map_update_that_closes_the_way_is_obeyed(around):
-    map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: map_updates are not heard')
+    map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
     patches = around.peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
     above = place(around.plans.last.poses[len(around.plans.last.poses) // 2])[1] > 5.0
     message = map_msgs.OccupancyGridUpdate(x=50, y=70 if above else 0, width=1, height=30)
@@ -226,7 +226,7 @@ def test_a_map_in_another_frame_drops_everything_loudly(running, around):
     planner, begin = running[0], len(running[0].said)
     around.maps.publish(map_message(open_terrain(), frame='other_map'))
     around.wait_for_status('IDLE')
-    around.wait_until_said(planner, begin, '[ERROR]', "the map is in frame 'other_map', before in 'map'")
+    around.wait_until_said(planner, begin, '[ERROR]', "the map is in frame 'other_map', the map before was in 'map'")
     around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
     around.pose = pose_stamped(2.0, 5.0, 'other_map')
     around.say_goal(8.0, 5.0, 'other_map')
@@ -304,7 +304,7 @@ def test_without_a_pose_there_is_no_waypoint_until_it_comes_back(running, around
     around.peer.spin(0.3)
     assert len(around.waypoints) == silent
     assert around.plans.last.poses  # the plan is kept
-    around.wait_until_said(running[0], begin, 's old, more than 0.4 s; no waypoint is given')
+    around.wait_until_said(running[0], begin, 's old, more than 0.4 s (pose_timeout_s); no waypoint is published')
     assert float(around.next_facts()['pose_age_s']) > 0.4
     around.pose = before
     around.wait_for_status('NAVIGATING')

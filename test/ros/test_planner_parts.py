@@ -14,9 +14,8 @@ from rclpy.serialization import serialize_message
 
 from tb_planner import Grid, TimeBoundedPlanner, tba_star
 from tb_planner.config import PlannerParameters
-from tb_planner.maps.map_worker import MOST_PATCHES, MapWorker
-from tb_planner.navigation.budget import SearchBudget
-from tb_planner.navigation.tick_stats import WINDOW, TickStats
+from tb_planner.maps.map_worker import MAX_PATCHES, MapWorker
+from tb_planner.navigation.budget import WINDOW, TickBudget, TickStats
 from tb_planner.ros.throttled_log import SAME_KIND_S, SAME_TEXT_S, ThrottledLog
 from tb_planner.search.planner import MIN_CHUNK
 
@@ -56,11 +55,12 @@ def long_search():
 def test_a_search_takes_its_time_and_no_more(pace, time_s):
     planner = long_search()
     clock = Pace(planner, pace)
-    budget = SearchBudget(time_s, clock)
-    budget.spend(planner)  # the first ones are needed to learn the pace
+    budget = TickBudget(clock, search_time_s=time_s)
+    budget.search_for(planner)  # the first ones are needed to learn the pace
     for _ in range(3):
         before_s = clock()
-        budget.spend(planner)
+        budget.begin_tick()
+        budget.search_for(planner)
         spent_s = clock() - before_s
         assert spent_s <= time_s + MIN_CHUNK / pace + 1e-4
         assert spent_s >= 0.9 * time_s
@@ -70,14 +70,16 @@ def test_a_search_takes_its_time_and_no_more(pace, time_s):
 def test_a_pace_that_drops_to_a_fourth_costs_one_tick_twice_its_time_at_most():
     planner = long_search()
     clock = Pace(planner, 1e6)
-    budget = SearchBudget(0.01, clock)
+    budget = TickBudget(clock, search_time_s=0.01)
     for _ in range(3):
-        budget.spend(planner)
+        budget.begin_tick()
+        budget.search_for(planner)
     clock.expansions_a_second = 2.5e5
     times = []
     for _ in range(3):
         before_s = clock()
-        budget.spend(planner)
+        budget.begin_tick()
+        budget.search_for(planner)
         times.append(clock() - before_s)
     assert not planner.goal_found
     assert max(times) <= 0.02 + 1e-4
@@ -86,21 +88,24 @@ def test_a_pace_that_drops_to_a_fourth_costs_one_tick_twice_its_time_at_most():
 
 def test_every_tick_gets_on_however_slow_the_search():
     planner = long_search()
-    budget = SearchBudget(0.001, Pace(planner, 10.0))
+    budget = TickBudget(Pace(planner, 10.0), search_time_s=0.001)
     for _ in range(3):
         before = planner.expansions
-        budget.spend(planner)
+        budget.begin_tick()
+        budget.search_for(planner)
         assert planner.expansions == before + MIN_CHUNK
 
 
 def test_a_search_that_has_found_its_goal_takes_no_time():
     planner = TimeBoundedPlanner(Grid(np.zeros((9, 9), bool)), (0, 0), (8, 8), tba_star())
     clock = Pace(planner, 1e6)
-    budget = SearchBudget(1.0, clock)
-    budget.spend(planner)
+    budget = TickBudget(clock, search_time_s=1.0)
+    budget.begin_tick()
+    budget.search_for(planner)
     assert planner.goal_found
     before_s = clock()
-    budget.spend(planner)
+    budget.begin_tick()
+    budget.search_for(planner)
     assert clock() - before_s < 1e-4
 
 
@@ -108,7 +113,7 @@ def test_a_search_without_a_path_ends():
     blocked = np.zeros((9, 9), bool)
     blocked[:, 4] = True
     planner = TimeBoundedPlanner(Grid(blocked), (0, 0), (8, 8), tba_star())
-    SearchBudget(1e9, Pace(planner, 1e6)).spend(planner)
+    TickBudget(Pace(planner, 1e6), search_time_s=1e9).search_for(planner)
     assert planner.open_size == 0
 
 
@@ -204,9 +209,13 @@ def test_an_age_that_grows_is_the_same_problem():
 
 
 # ------------------------------------------------------------------------------------------------------ the worker
+def worker_with(**parameters):
+    return MapWorker(PlannerParameters(**parameters).map_settings(), ThrottledLog(Log()), time.perf_counter)
+
+
 @pytest.fixture
 def worker():
-    worker = MapWorker(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0), ThrottledLog(Log()))
+    worker = worker_with(robot_radius_m=0.0, inflation_radius_m=0.0)
     yield worker
     worker.stop()
 
@@ -226,10 +235,10 @@ def test_of_the_maps_that_wait_only_the_newest_is_taken_in(worker):
     for value in range(5):
         worker.put_map(as_bytes([[0, value * 25]]))
     worker.start()
-    assert wait_for(lambda: worker.maps)
-    update = worker.source.live_map.latest()
+    assert wait_for(lambda: worker.intake.taken)
+    update = worker.intake.source.live_map.latest()
     assert update.grid.blocked.tolist() == [[False, True]]
-    assert worker.maps == 1
+    assert worker.intake.taken == 1
 
 
 def test_updates_are_taken_in_in_order_after_the_map_they_follow(worker):
@@ -238,8 +247,8 @@ def test_updates_are_taken_in_in_order_after_the_map_they_follow(worker):
     worker.put_patch(patch_bytes(1, 0, [[100, 100]]))
     worker.put_patch(patch_bytes(2, 0, [[0]]))
     worker.start()
-    assert wait_for(lambda: worker.maps == 3)
-    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True, False]]
+    assert wait_for(lambda: worker.intake.taken == 3)
+    assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False, True, False]]
 
 
 def test_a_bad_map_takes_nothing_with_it_that_waits(worker):
@@ -248,23 +257,23 @@ def test_a_bad_map_takes_nothing_with_it_that_waits(worker):
     worker.put_map(b'nonsense')
     worker.put_patch(patch_bytes(2, 0, [[100]]))
     worker.start()
-    assert wait_for(lambda: worker.maps == 3)
-    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True, True]]
+    assert wait_for(lambda: worker.intake.taken == 3)
+    assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False, True, True]]
     assert (worker._problems.counts['map'], worker._problems.counts['map_updates']) == (1, 0)
 
 
 def test_of_more_updates_than_can_wait_the_oldest_are_lost_with_an_error(worker):
-    worker.put_map(as_bytes([[0] * (MOST_PATCHES + 1)]))
-    for x in range(MOST_PATCHES + 1):
+    worker.put_map(as_bytes([[0] * (MAX_PATCHES + 1)]))
+    for x in range(MAX_PATCHES + 1):
         worker.put_patch(patch_bytes(x, 0, [[100]]))
     assert worker._problems.counts['map_updates'] == 1
     worker.start()
-    assert wait_for(lambda: worker.maps == MOST_PATCHES + 1)
-    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False] + [True] * MOST_PATCHES]
+    assert wait_for(lambda: worker.intake.taken == MAX_PATCHES + 1)
+    assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False] + [True] * MAX_PATCHES]
 
 
 def test_the_tick_finds_news_however_fast_maps_come():
-    worker = MapWorker(PlannerParameters(tick_frequency=1.0), ThrottledLog(Log()))
+    worker = worker_with(tick_frequency=1.0)
     worker.start()
     found, room = 0, np.zeros((500, 500), np.int8)
     try:
@@ -273,24 +282,24 @@ def test_the_tick_finds_news_however_fast_maps_come():
             worker.put_map(as_bytes(room))
             time.sleep(0.002)
             if i % 20 == 19:
-                found += worker.source.live_map.latest() is not None
+                found += worker.intake.source.live_map.latest() is not None
     finally:
         worker.stop()
     assert found > 0
-    assert worker.maps <= found + 2, 'a map that nobody has seen was taken back'
+    assert worker.intake.taken <= found + 2, 'a map that nobody has seen was taken back'
 
 
 def test_a_map_in_another_frame_is_another_source(worker):
     worker.start()
-    first = worker.source
+    first = worker.intake.source
     worker.put_map(as_bytes([[0, 0]]))
-    assert wait_for(lambda: worker.maps == 1)
-    assert worker.source is first
+    assert wait_for(lambda: worker.intake.taken == 1)
+    assert worker.intake.source is first
     worker.put_map(as_bytes([[0, 100]], frame='elsewhere'))
-    assert wait_for(lambda: worker.maps == 2)
-    assert (first.frame, worker.source.frame) == ('map', 'elsewhere')
+    assert wait_for(lambda: worker.intake.taken == 2)
+    assert (first.frame, worker.intake.source.frame) == ('map', 'elsewhere')
     assert first.live_map.latest().grid.blocked.tolist() == [[False, False]]
-    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, True]]
+    assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False, True]]
 
 
 def test_the_worker_survives_what_it_cannot_read(worker):
@@ -298,40 +307,44 @@ def test_the_worker_survives_what_it_cannot_read(worker):
     worker.put_map(b'nonsense')
     assert wait_for(lambda: worker._problems.counts['map'] == 1)
     worker.put_map(as_bytes([[0, 100]]))
-    assert wait_for(lambda: worker.maps == 1)
+    assert wait_for(lambda: worker.intake.taken == 1)
 
 
 def test_other_rules_make_other_costs_of_the_same_map(worker):
     worker.start()
     worker.put_map(as_bytes([[0, 60, 100]]))
-    assert wait_for(lambda: worker.maps == 1)
-    assert worker.source.live_map.latest().grid.blocked.tolist() == [[False, False, True]]
-    worker.change(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0, lethal_threshold=50))
-    assert wait_for(lambda: worker.source.live_map.latest() is not None)
+    assert wait_for(lambda: worker.intake.taken == 1)
+    assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False, False, True]]
+    worker.use_settings(
+        PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0, lethal_threshold=50).map_settings()
+    )
+    assert wait_for(lambda: worker.intake.source.live_map.latest() is not None)
 
 
 def test_rules_that_the_map_has_no_room_for_take_no_message_with_them(worker):
     unknown = np.full((1200, 1200), -1)
     worker.start()
     worker.put_map(as_bytes(unknown))
-    assert wait_for(lambda: worker.source.live_map.latest() is not None)
+    assert wait_for(lambda: worker.intake.source.live_map.latest() is not None)
     unknown[0, 0] = 100
     with worker._changed:  # so that the worker finds both together
-        worker.change(PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0, unknown_cost=4095.0))
+        worker.use_settings(
+            PlannerParameters(robot_radius_m=0.0, inflation_radius_m=0.0, unknown_cost=4095.0).map_settings()
+        )
         worker.put_map(as_bytes(unknown))
-    assert wait_for(lambda: worker.maps == 2)
+    assert wait_for(lambda: worker.intake.taken == 2)
     assert worker._problems.counts['parameters'] == 1
     assert 'the mean cost of a cell is 4095.0' in worker._problems.last
-    update = worker.source.live_map.latest()
+    update = worker.intake.source.live_map.latest()
     assert update.grid.blocked.sum() == 1
     assert update.grid.costs[0, 1] == 1.0
 
 
 def test_stopping_does_not_wait_for_a_tick_that_never_comes():
-    worker = MapWorker(PlannerParameters(tick_frequency=0.1, search_time_s=0.01), ThrottledLog(Log()))
+    worker = worker_with(tick_frequency=0.1, search_time_s=0.01)
     worker.start()
     worker.put_map(as_bytes([[0, 0]]))
-    assert wait_for(lambda: worker.maps == 1)
+    assert wait_for(lambda: worker.intake.taken == 1)
     stop = threading.Thread(target=worker.stop)
     stop.start()
     stop.join(5.0)  # two ticks are 20 s
@@ -340,7 +353,7 @@ def test_stopping_does_not_wait_for_a_tick_that_never_comes():
 
 def test_stopping_ends_the_thread_even_if_it_has_never_begun():
     for start in (True, False):
-        worker = MapWorker(PlannerParameters(), ThrottledLog(Log()))
+        worker = worker_with()
         if start:
             worker.start()
         worker.stop()

@@ -16,10 +16,10 @@ from tb_planner.ros.processes import ros_arguments
 
 FAULTY = """
 import sys
-from tb_planner.ros import planner_node
-from tb_planner.ros import ticker
+from tb_planner.ros import node as planner_node
+from tb_planner.navigation import loop
 
-class Faulty(ticker.Navigator):
+class Faulty(loop.Navigator):
     ticks = 0
 
     def tick(self, *arguments, **options):
@@ -29,7 +29,7 @@ class Faulty(ticker.Navigator):
             raise ZeroDivisionError('a mistake of ours')
         return tick
 
-ticker.Navigator = Faulty
+loop.Navigator = Faulty
 sys.exit(planner_node.main())
 """
 SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
@@ -49,7 +49,7 @@ def test_a_goal_waits_for_map_and_pose(nodes, peer):
 
 
 def test_a_map_update_before_the_first_map_is_dropped_with_a_warning(nodes, peer):
-    map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: map_updates are not heard')
+    map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
     planner = nodes.planner(**SMALL)
     around = TickContext(peer)
     patches = peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
@@ -122,7 +122,7 @@ def test_use_sim_time_may_change_while_the_node_runs(nodes, peer):
     around = TickContext(peer)
     around.set_out()
     assert around.set_parameters(use_sim_time=True) == ''
-    around.wait_until_said(planner, 0, 'nobody says the time on /clock; there is no tick')
+    around.wait_until_said(planner, 0, 'nobody publishes /clock; the planner does not tick')
     silent = len(around.waypoints)
     clock = SimulatedClock(peer, 77.0)
     peer.wait_until(lambda: len(around.waypoints) > silent + 5, 'ticks by the simulated clock')

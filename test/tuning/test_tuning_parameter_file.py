@@ -37,7 +37,7 @@ class TestParameterFile:
         path.write_text(parameter_file(tuned, 'a map', {'algorithm': 'because'}))
         assert read_parameters(path) == tuned
         assert candidate_of(tuned).row == candidate.row
-        assert tuned.row() == candidate.row
+        assert tuned.algorithm_config() == candidate.row
         assert (tuned.expansions_per_tick, tuned.tick_frequency) == (4321, 12.5)
 
     def test_has_reasons_above_what_was_tuned(self, told, problems):

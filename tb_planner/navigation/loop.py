@@ -1,0 +1,341 @@
+"""PlannerLoop: one tick of the planner, without ROS and without a clock of its own.
+
+The node, the bag replay, the benchmarks and the tests all run this loop; they differ in where maps, poses and goals
+come from, and in what they do with the TickResult.
+"""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import Pose2D
+from tb_planner.maps.live_map import LiveMap, MapUpdate
+from tb_planner.maps.map_worker import MapIntake, ProblemLog
+from tb_planner.navigation.budget import TickBudget
+from tb_planner.navigation.navigator import Navigator, Search, Settings, Tick
+
+NO_PLAN: NDArray[np.float64] = np.empty((0, 2))
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """What may be changed between two ticks; config.PlannerParameters derives it."""
+
+    navigation: Settings
+    expansions_per_tick: int
+    """0 searches for search_time_s instead."""
+    search_time_s: float
+    map_timeout_s: float
+    """A map older than this is lost; 0 is never."""
+    cleared_map_timeout_s: float
+    path_tolerance_m: float
+
+
+class PoseSource(Protocol):
+    """Where the robot is in the map's frame."""
+
+    def latest(self, now_s: float) -> Pose2D | None:
+        """None if the pose is not known, or too old."""
+
+    def why_none(self, now_s: float) -> str:
+        """Empty if there has never been a pose."""
+
+    def age_s(self, now_s: float) -> float | None: ...
+
+    def forget(self) -> None:
+        """The map's frame has changed."""
+
+    def clock_jumped(self, now_s: float) -> None:
+        """Ages count from now on."""
+
+
+class ReceivedPose:
+    """The last pose that arrived as a message. Its age counts from its receipt: the clocks of computers differ."""
+
+    def __init__(self, timeout_s: float) -> None:
+        """timeout_s: a pose older than this is lost; 0 is never."""
+        self.timeout_s = timeout_s
+        self._pose: Pose2D | None = None
+        self._received_s = 0.0
+
+    def take(self, pose: Pose2D, now_s: float) -> None:
+        self._pose, self._received_s = pose, now_s
+
+    def latest(self, now_s: float) -> Pose2D | None:
+        age_s = self.age_s(now_s)
+        return None if age_s is None or age_s > (self.timeout_s or math.inf) else self._pose
+
+    def why_none(self, now_s: float) -> str:
+        age_s = self.age_s(now_s)
+        return '' if age_s is None else f'the pose is {age_s:.1f} s old, more than {self.timeout_s} s (pose_timeout_s)'
+
+    def age_s(self, now_s: float) -> float | None:
+        if self._pose is None:
+            return None
+        self._received_s = min(self._received_s, now_s)  # the clock may have been set back
+        return now_s - self._received_s
+
+    def forget(self) -> None:
+        self._pose = None
+
+    def clock_jumped(self, now_s: float) -> None:
+        self._received_s = now_s
+
+
+class TickRecorder(Protocol):
+    """Records the run tick by tick."""
+
+    def searching(self, search: Search | None) -> Search: ...
+
+    def see(
+        self, navigator: Navigator, tick: Tick, update: MapUpdate | None, pose: Pose2D | None, time_s: float
+    ) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TickContext:
+    """What a tick knows when it answers path requests."""
+
+    now_s: float
+    frame: str
+    pose: Pose2D | None
+    map: MapUpdate | None
+    """The newest map; None if there is none yet."""
+    map_update: MapUpdate | None
+    """The same if it is new in this tick, else None."""
+    map_lost: bool
+
+
+class PathHandler(Protocol):
+    """Answers requests for paths, such as those of one of Nav2's actions."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a request waits for its path."""
+
+    @property
+    def has_path(self) -> bool:
+        """Whether the last path that was found is still valid."""
+
+    def use_settings(self, settings: LoopSettings) -> None: ...
+
+    def forget(self) -> None:
+        """The map's frame has changed."""
+
+    def tick(self, context: TickContext, budget: TickBudget) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TickResult:
+    """What a tick has to publish, and what went into it."""
+
+    frame: str
+    tick: Tick | None
+    """Waypoint, status and restarts; None if the tick failed: the next one starts over, with the same goal."""
+    plan_m: NDArray[np.float64] | None
+    """The points of the plan if it has changed, else None."""
+    plan_yaw: float | None
+    """The heading at the plan's end, if that is the goal."""
+    pose: Pose2D | None
+    map_update: MapUpdate | None
+    map_received_s: float | None
+    expansions: int
+
+
+class ClearedMapGuard:
+    """Keeps a map that has lost most of its obstacles waiting: a costmap that was cleared gets them back soon.
+
+    The time counts from the first tick that finds such a map; any other map ends it.
+    """
+
+    def __init__(self, timeout_s: float, problems: ProblemLog) -> None:
+        self.timeout_s = timeout_s
+        self._problems = problems
+        self._since_s: float | None = None
+
+    def newest(self, live_map: LiveMap, now_s: float, *, may_wait: bool) -> MapUpdate | None:
+        """Returns the newest map if there is one, unless it is a cleared one and the tick may wait for a better one."""
+        may_wait = may_wait and self.timeout_s > 0
+        update = live_map.latest(leave_cleared=may_wait)
+        if not may_wait or update is not None or not live_map.offers_cleared:
+            self._since_s = None
+            return update
+        if self._since_s is None:
+            self._since_s = now_s
+            text = f'the map has lost most of its obstacles; it is used in {self.timeout_s:g} s unless they come back'
+            self._problems.warn('cleared', text)
+        return None if now_s - self._since_s < self.timeout_s else live_map.latest()
+
+    def clock_jumped(self) -> None:
+        self._since_s = None
+
+
+class PlannerLoop:
+    """Leads a robot to its goal and answers path requests, tick by tick, on one thread.
+
+    maps, poses = MapIntake(parameters.map_settings(), log), ReceivedPose(parameters.pose_timeout_s)
+    loop = PlannerLoop(parameters.loop_settings(), maps, poses, log, perf_counter)
+    loop.navigator.new_goal(Pose2D(3.0, 4.0))
+    result = loop.tick(now_s)
+    """
+
+    def __init__(
+        self,
+        settings: LoopSettings,
+        maps: MapIntake,
+        poses: PoseSource,
+        problems: ProblemLog,
+        clock: Callable[[], float],
+    ) -> None:
+        """clock: times the search within a tick; all other times are the now_s of whoever ticks."""
+        self.navigator = Navigator(settings.navigation)
+        self.path_handlers: Sequence[PathHandler] = ()
+        self.recorder: TickRecorder | None = None
+        self.frame = maps.source.frame
+        """The map's frame; poses and goals have to be in it."""
+        self.map: MapUpdate | None = None
+        """The newest map that a tick has used."""
+        self.pose: Pose2D | None = None
+        """The robot's pose in the last tick."""
+        self._settings = settings
+        self._maps = maps
+        self._poses = poses
+        self._problems = problems
+        self._budget = TickBudget(
+            clock, search_time_s=settings.search_time_s, expansions_per_tick=settings.expansions_per_tick
+        )
+        self._cleared_maps = ClearedMapGuard(settings.cleared_map_timeout_s, problems)
+        self._maps_seen = 0
+        self._map_s: float | None = None  # when a tick first found it
+        self._must_start_over = False
+
+    @property
+    def settings(self) -> LoopSettings:
+        """They may be changed between two ticks."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: LoopSettings) -> None:
+        self._settings = settings
+        self.navigator.settings = settings.navigation
+        self._budget.search_time_s = settings.search_time_s
+        self._budget.expansions_per_tick = settings.expansions_per_tick
+        self._cleared_maps.timeout_s = settings.cleared_map_timeout_s
+        for handler in self.path_handlers:
+            handler.use_settings(settings)
+
+    # -------------------------------------------------------------------------------------------------- a tick
+    def tick(self, now_s: float) -> TickResult:
+        """Takes the newest map and the pose, leads the robot towards its goal, and answers path requests."""
+        self._budget.begin_tick((self.navigator.goal is not None) + sum(one.is_asked for one in self.path_handlers))
+        tick, pose, map_update, plan_m, received_s = None, None, None, None, self._maps.received_s
+        try:
+            if self._maps.source.frame != self.frame:
+                self._change_frame()
+                plan_m = NO_PLAN
+            map_update = self._newest_map(now_s)
+            self.pose = pose = self._newest_pose(now_s)
+            map_lost = self._map_is_lost(now_s)
+            for_navigator = self._start_over() if self._must_start_over else map_update
+            search: Search = self._budget.search_for
+            if self.recorder is not None:
+                search = self.recorder.searching(search)
+            tick = self.navigator.tick(for_navigator, pose, search, map_lost=map_lost)
+            self._record(tick, for_navigator, pose, now_s)
+            if tick.plan_changed:
+                plan_m = self.navigator.plan_points()
+        except Exception:
+            self._problems.error('tick', f'this tick has no waypoint: {traceback.format_exc()}')
+            self.start_over()
+        if self.path_handlers:
+            context = TickContext(now_s, self.frame, pose, self.map, map_update, self._map_is_lost(now_s))
+            for handler in self.path_handlers:
+                handler.tick(context, self._budget)
+        plan_yaw = None if plan_m is None else self._yaw_at_end(plan_m)
+        return TickResult(self.frame, tick, plan_m, plan_yaw, pose, map_update, received_s, self._budget.expansions)
+
+    def _newest_map(self, now_s: float) -> MapUpdate | None:
+        if self._maps.taken != self._maps_seen:
+            self._maps_seen, self._map_s = self._maps.taken, now_s
+        update = self._cleared_maps.newest(self._maps.source.live_map, now_s, may_wait=self._may_wait())
+        self.map = update or self.map
+        return update
+
+    def _newest_pose(self, now_s: float) -> Pose2D | None:
+        pose = self._poses.latest(now_s)
+        if pose is None and self.navigator.goal is not None and (reason := self._poses.why_none(now_s)):
+            self._problems.warn('pose_age', f'{reason}; no waypoint is published', same='old')
+        return pose
+
+    def _map_is_lost(self, now_s: float) -> bool:
+        age_s, timeout_s = self.map_age_s(now_s), self._settings.map_timeout_s
+        if age_s is None or timeout_s == 0 or age_s <= timeout_s:
+            return False
+        if self.navigator.goal is not None:
+            text = f'the map is {age_s:.1f} s old, more than {timeout_s} s (map_timeout_s); the last waypoint is held'
+            self._problems.warn('map_age', text, same='old')
+        return True
+
+    def _may_wait(self) -> bool:
+        """Whether nobody needs the next map at once: every goal and request has a path already."""
+        has_path = [self.navigator.plan_reaches_goal] if self.navigator.goal is not None else []
+        has_path += [handler.has_path for handler in self.path_handlers if handler.is_asked or handler.has_path]
+        return bool(has_path) and all(has_path) and not self._must_start_over
+
+    def _record(self, tick: Tick, map_update: MapUpdate | None, pose: Pose2D | None, now_s: float) -> None:
+        if self.recorder is None:
+            return
+        try:
+            self.recorder.see(self.navigator, tick, map_update, pose, now_s)
+        except Exception:  # a record must not keep the robot from its goal
+            self._problems.error('record', f'the run is not recorded any more: {traceback.format_exc()}')
+            self.recorder = None
+
+    def _yaw_at_end(self, plan_m: NDArray[np.float64]) -> float | None:
+        goal, geometry = self.navigator.goal, self.navigator.geometry
+        if goal is None or geometry is None or len(plan_m) == 0:
+            return None
+        return goal.yaw if math.dist(plan_m[-1], (goal.x_m, goal.y_m)) <= geometry.resolution_m else None
+
+    # -------------------------------------------------------------------------------------------------- events
+    def start_over(self) -> None:
+        """The next tick leads to the same goal with a new navigator: the present one may be in any state."""
+        self._must_start_over = True
+
+    def _start_over(self) -> MapUpdate | None:
+        """Returns the map as if all of it were new."""
+        self._must_start_over = False
+        goal, self.navigator = self.navigator.goal, Navigator(self._settings.navigation)
+        if goal is not None:
+            self.navigator.new_goal(goal)
+        return None if self.map is None else replace(self.map, change=None)
+
+    def _change_frame(self) -> None:
+        """Nothing is known about where the old frame lies in the new one."""
+        frame = self._maps.source.frame
+        before = 'the map before was in' if self.map is not None else 'global_frame is'
+        text = f'the map is in frame {frame!r}, {before} {self.frame!r}: map, route, pose and goal are dropped'
+        self._problems.error('frame', text)
+        self.frame, self.map = frame, None
+        self.navigator = Navigator(self._settings.navigation)
+        self._poses.forget()
+        for handler in self.path_handlers:
+            handler.forget()
+
+    def clock_jumped(self, now_s: float) -> None:
+        """The ages of map and pose count from now on."""
+        if self._map_s is not None:
+            self._map_s = now_s
+        self._cleared_maps.clock_jumped()
+        self._poses.clock_jumped(now_s)
+
+    def map_age_s(self, now_s: float) -> float | None:
+        """How long ago a tick found the newest map or map update; None before the first one."""
+        return None if self._map_s is None else max(now_s - self._map_s, 0.0)

@@ -1,0 +1,90 @@
+"""The main function of every node: it spins one node until SIGINT or SIGTERM, and explains why it cannot start.
+
+This module can be imported without ROS: where ROS is missing, a node's program ends with one line that says so.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+DONE, CANNOT_START, NO_ROS = 0, 1, 2
+WAKE_S = 0.1
+"""A signal does not wake an executor that waits; the executor wakes this often by itself."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def ros_needed_by(*programs: str) -> Iterator[None]:
+    """Surrounds the imports of a node. If one fails, a program of these names ends with one line; anybody else who
+    imports the node gets the exception."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if Path(sys.argv[0]).stem not in programs:
+            raise
+        hint = "source a ROS 2 installation, or pip install '.[ros]'"
+        print(f'{programs[0]}: ROS 2 is not available: {hint} ({error})', file=sys.stderr)
+        sys.exit(NO_ROS)
+
+
+def run_node(
+    new_node: Callable[[], Node], name: str, cannot_start: tuple[type[Exception], ...], args: list[str] | None
+) -> int:
+    """Runs a process with one node until a signal ends it. Returns 0, or 1 if the node cannot start."""
+    import rclpy
+
+    shutdown_requested = init_with_signals(args)
+    try:
+        node = new_node()
+    except cannot_start as error:
+        for reason in str(error).splitlines():
+            rclpy.logging.get_logger(name).fatal(reason)
+        rclpy.try_shutdown()
+        return CANNOT_START
+    try:
+        spin(node, shutdown_requested)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+    return DONE
+
+
+def init_with_signals(args: list[str] | None = None) -> threading.Event:
+    """Calls rclpy.init(). SIGINT and SIGTERM set the event: rclpy's own handlers would end its context within a
+    callback."""
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    shutdown_requested = threading.Event()
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: shutdown_requested.set())
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    return shutdown_requested
+
+
+def spin(node: Node, shutdown_requested: threading.Event) -> None:
+    """Spins the node until the event is set, and ignores signals from then on."""
+    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        while node.context.ok() and not shutdown_requested.is_set():
+            executor.spin_once(timeout_sec=WAKE_S)
+    except ExternalShutdownException:
+        pass
+    finally:
+        # Ctrl-C under launch comes twice, and Python restores handlers at its end, but not what is ignored
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        executor.shutdown()
