@@ -1,6 +1,7 @@
-"""The planner node's parameters, and what they mean to the core. Defaults suit a small indoor robot at 20 Hz.
+"""The planner node's parameters with their defaults, and the settings of every part that follow from them.
 
-It can be imported where there is no ROS: the tuner writes parameter files for the node.
+The defaults suit a small indoor robot at 20 Hz. This module can be imported without ROS: the tuner writes parameter
+files for the node.
 """
 
 from __future__ import annotations
@@ -32,78 +33,80 @@ POSE_TYPES = ('PoseStamped', 'PoseWithCovarianceStamped', 'Odometry')
 
 @dataclass(frozen=True)
 class PlannerParameters:
-    """Every parameter of the node, and the only place where their defaults stand."""
+    """Every parameter of the node. No other module has defaults."""
 
     # the search
-    algorithm: str = parameter('tb_wa_star', 'row of the table of algorithms', choices=ALGORITHMS)
+    algorithm: str = parameter('tb_wa_star', 'search algorithm', choices=ALGORITHMS)
     weight: float = parameter(
         1.5,
-        'w of g + w h, used by tb_wa_star alone: above 1 the way is found sooner and is up to w times as long',
+        'w in f = g + w h, for tb_wa_star only: above 1 it finds a path sooner, which costs up to w times as much',
         low=1,
         high=MAX_WEIGHT,
     )
     restart: str = parameter(
         '',
-        "when a change of the map starts the search over; '' is the algorithm's own rule",
+        "rule by which a change of the map restarts the search; '' is the algorithm's own rule",
         choices=('', *(rule for rule in RESTART_RULES if rule != 'lazy_as_printed')),
     )
     min_improvement: float = parameter(
-        0.05, 'by what fraction a way must become shorter, or dearer, to start over for it', low=0, high=0.99
+        0.05, "fraction by which a path's cost must fall or rise to restart the search", low=0, high=0.99
     )
     full_replan_period_s: float = parameter(
         0.0,
-        'after so long a search on a map that has changed since starts over; 0 is never',
+        'a search older than this restarts if the map has changed since it began; 0 is never',
         unit='s',
         low=0,
         high=3600,
     )
 
     # time
-    tick_frequency: float = parameter(20.0, 'ticks, and so waypoints, a second', unit='Hz', low=0.1, high=1000)
+    tick_frequency: float = parameter(
+        20.0, 'ticks per second; every tick publishes a waypoint', unit='Hz', low=0.1, high=1000
+    )
     expansions_per_tick: int = parameter(
-        0, 'states expanded in a tick at most; 0 is as many as fit in search_time_s', low=0, high=10**9
+        0, 'largest number of states expanded in a tick; 0 searches for search_time_s', low=0, high=10**9
     )
     search_time_s: float = parameter(
-        0.01, 'time to search in a tick, if expansions_per_tick is 0', unit='s', low=0.0001, high=10
+        0.01, 'search time per tick if expansions_per_tick is 0', unit='s', low=0.0001, high=10
     )
 
     # occupancy to costs
-    lethal_threshold: int = parameter(99, 'occupancy from which on a cell is an obstacle', low=1, high=OCCUPIED)
-    allow_unknown: bool = parameter(True, 'whether the way may lead through unknown cells')
-    unknown_cost: float = parameter(1.0, 'cost of an unknown cell; a free one costs 1', low=1, high=MAX_COST)
+    lethal_threshold: int = parameter(99, 'cells of at least this occupancy are obstacles', low=1, high=OCCUPIED)
+    allow_unknown: bool = parameter(True, 'whether paths may cross unknown cells')
+    unknown_cost: float = parameter(1.0, 'cost of an unknown cell; a free cell costs 1', low=1, high=MAX_COST)
     robot_radius_m: float = parameter(
         0.18,
-        'cells this near to an obstacle are blocked; 0 for a map that is inflated already',
+        'cells at most this far from an obstacle are blocked; 0 for a map that is inflated already',
         unit='m',
         low=0,
         high=50,
     )
     inflation_radius_m: float = parameter(
-        0.55, 'where the margin of dearer cells around obstacles ends', unit='m', low=0, high=50
+        0.55, 'cells at most this far from an obstacle have a higher cost', unit='m', low=0, high=50
     )
     cost_travel_multiplier: float = parameter(
-        2.0, 'how much dearer than a free cell an almost lethal one is', low=0, high=MAX_COST - 1
+        2.0, 'an almost lethal cell costs 1 plus this value; a free cell costs 1', low=0, high=MAX_COST - 1
     )
     corner_cutting: bool = parameter(
-        False, 'whether a diagonal step may pass the corner of a blocked cell', read_only=True
+        False, 'whether a diagonal move may pass the corner of a blocked cell', read_only=True
     )
 
-    # following the way
+    # following the route
     goal_tolerance_m: float = parameter(
-        0.2, 'so near to the goal, in free sight of it, the robot has arrived', unit='m', low=0, high=10
+        0.2, 'the robot has arrived at most this far from the goal, if it can see it', unit='m', low=0, high=10
     )
     start_tolerance_m: float = parameter(
         0.4,
-        'how far away the nearest free cell may be if the robot stands in a blocked one; 100 cells at most',
+        'a robot in a blocked cell may leave it by a free cell at most this far away, and at most 100 cells',
         unit='m',
         low=0,
         high=10,
     )
     waypoint_distance_m: float = parameter(
-        1.0, 'how far ahead on the way the waypoint is at most', unit='m', low=0.01, high=100
+        1.0, 'largest distance from the robot to the waypoint', unit='m', low=0.01, high=100
     )
     deviation_tolerance_m: float = parameter(
-        0.3, 'how far off its way the robot may be without a new search', unit='m', low=0.01, high=100
+        0.3, 'a robot farther than this from its route needs a new search', unit='m', low=0.01, high=100
     )
 
     # the robot's pose
@@ -111,62 +114,66 @@ class PlannerParameters:
     pose_type: str = parameter('PoseStamped', 'message type of the topic pose', choices=POSE_TYPES, read_only=True)
     pose_reliability: str = parameter(
         'best_effort',
-        'QoS of the topic pose; best_effort also hears reliable publishers',
+        'QoS of the topic pose; best_effort also works with reliable publishers',
         choices=('best_effort', 'reliable'),
         read_only=True,
     )
-    global_frame: str = parameter('map', 'frame of map, pose and goal, until a map says otherwise', read_only=True)
+    global_frame: str = parameter('map', 'frame of map, pose and goal, until a map names another', read_only=True)
     robot_base_frame: str = parameter('base_link', "the robot's frame, for pose_source tf", read_only=True)
     transform_tolerance_s: float = parameter(
-        0.5, 'a pose from TF older than this is lost: no waypoint is given', unit='s', low=0, high=60
+        0.5, 'a pose from TF older than this is lost: no waypoint is published', unit='s', low=0, high=60
     )
     pose_timeout_s: float = parameter(
-        1.0, 'a pose received longer ago is lost: no waypoint is given; 0 is never', unit='s', low=0, high=3600
+        1.0, 'a pose received longer ago is lost: no waypoint is published; 0 is never', unit='s', low=0, high=3600
     )
     map_timeout_s: float = parameter(
         0.0,
-        'a map received longer ago is lost: the robot is held; 0 is never',
+        'a map received longer ago is lost: the robot stops at its last waypoint; 0 is never',
         unit='s',
         low=0,
         high=3600,
     )
     cleared_map_timeout_s: float = parameter(
         5.0,
-        'a map that suddenly has lost most of its obstacles, as a cleared costmap has, is believed only after so long, '
-        'if all that need a way have one; 0 is at once',
+        'a map that has lost most of its obstacles, such as a cleared costmap, is used only after this time if every '
+        'goal and request has a path already; 0 is at once',
         unit='s',
         low=0,
         high=3600,
     )
 
     # Nav2
-    nav2: bool = parameter(False, "whether Nav2's planner actions are served; needs nav2_msgs", read_only=True)
+    nav2: bool = parameter(False, "whether to serve Nav2's planner actions; needs nav2_msgs", read_only=True)
     compute_path_to_pose_action: str = parameter(
         'compute_path_to_pose', 'name of the action for a path to a pose', read_only=True
     )
     compute_path_through_poses_action: str = parameter(
         'compute_path_through_poses', 'name of the action for a path through poses', read_only=True
     )
-    planner_id: str = parameter('GridBased', 'planner_id that requests have to name; an empty one is always taken')
+    planner_id: str = parameter('GridBased', 'planner_id that requests must name or leave empty')
     max_planning_time_s: float = parameter(
-        2.0, 'a request that has no path after so long ends with TIMEOUT', unit='s', low=0.001, high=3600
+        2.0, 'a request without a path after this time ends with TIMEOUT', unit='s', low=0.001, high=3600
     )
     path_tolerance_m: float = parameter(
-        0.5, 'how far from a goal that is blocked or cut off a path may end', unit='m', low=0, high=10
+        0.5, 'a path may end at most this far from a goal that is blocked or cut off', unit='m', low=0, high=10
     )
     use_final_approach_orientation: bool = parameter(
-        False, "whether a path's last pose looks along the path instead of where the goal does"
+        False, "whether a path's last pose points along the path, not as the goal does"
     )
     output: str = parameter(
         'waypoint',
-        "what drives the robot: the topic waypoint, or Nav2's controller, by the action follow_path",
+        "what drives the robot: the topic waypoint, or Nav2's controller by the action follow_path",
         choices=('waypoint', 'follow_path'),
         read_only=True,
     )
     follow_path_action: str = parameter('follow_path', "name of the controller's action", read_only=True)
-    controller_id: str = parameter('FollowPath', 'controller_id of what is sent there')
-    goal_checker_id: str = parameter('', "goal_checker_id of what is sent there; '' is the only one there is")
-    progress_checker_id: str = parameter('', "progress_checker_id of what is sent there; '' is the only one there is")
+    controller_id: str = parameter('FollowPath', 'controller_id of the paths sent to the controller')
+    goal_checker_id: str = parameter(
+        '', "goal_checker_id of the paths sent to the controller; '' if the controller has only one"
+    )
+    progress_checker_id: str = parameter(
+        '', "progress_checker_id of the paths sent to the controller; '' if the controller has only one"
+    )
     bond_heartbeat_period: float = parameter(
         0.1,
         "time between two heartbeats of the bond with Nav2's lifecycle manager, if nav2 is true; 0 is no bond",
@@ -179,24 +186,25 @@ class PlannerParameters:
     # the node
     record: str = parameter(
         '',
-        'file for a record of the run, run.tbrun say, begun anew with every activation; the one before becomes '
-        "run.1.tbrun; '' is none",
+        'file in which to record the run, such as run.tbrun; every activation begins a new file and renames the old '
+        "one to run.1.tbrun; '' records nothing",
         read_only=True,
     )
-    subscribe_goal_pose: bool = parameter(True, 'whether goals come from the topic goal_pose', read_only=True)
+    subscribe_goal_pose: bool = parameter(True, 'whether to subscribe to goals on the topic goal_pose', read_only=True)
     autostart_node: bool = parameter(False, 'whether the node configures and activates itself', read_only=True)
 
     def problems(self) -> Iterator[str]:
-        """What does not fit together."""
+        """What is wrong with the combination of values."""
         if self.inflation_radius_m < self.robot_radius_m:
-            least = self.robot_radius_m
-            yield f'inflation_radius_m is {self.inflation_radius_m}; it is at least robot_radius_m, {least}'
+            low = self.robot_radius_m
+            yield f'inflation_radius_m is {self.inflation_radius_m}; it must be at least robot_radius_m, {low}'
         if self.expansions_per_tick == 0 and self.search_time_s > self.period_s:
-            yield f'search_time_s is {self.search_time_s}; a tick at {self.tick_frequency} Hz has {self.period_s:g} s'
+            high = f'the period of {self.tick_frequency} Hz, {self.period_s:g} s'
+            yield f'search_time_s is {self.search_time_s}; it must be at most {high}'
         for name in ('global_frame', 'robot_base_frame'):
             frame = getattr(self, name)
             if not frame or frame.startswith('/') or ' ' in frame:
-                yield f'{name} is {frame!r}; it is a name without a slash in front and without spaces'
+                yield f'{name} is {frame!r}; it must be a name without a slash at its beginning and without spaces'
         for name in ('compute_path_to_pose_action', 'compute_path_through_poses_action', 'follow_path_action'):
             if not TOPIC_NAME.fullmatch(getattr(self, name)):
                 yield (
@@ -204,7 +212,7 @@ class PlannerParameters:
                     'underscores, in parts that slashes separate and that begin with no digit'
                 )
         if self.compute_path_to_pose_action == self.compute_path_through_poses_action:
-            yield f'both actions are named {self.compute_path_to_pose_action!r}; each needs a name of its own'
+            yield f'both actions are named {self.compute_path_to_pose_action!r}; their names must differ'
 
     @property
     def period_s(self) -> float:
@@ -212,7 +220,7 @@ class PlannerParameters:
 
     @property
     def full_replan_ticks(self) -> int:
-        """The period of clean searches in ticks; 0 is never."""
+        """full_replan_period_s in ticks; 0 is never."""
         return round(self.full_replan_period_s * self.tick_frequency) or int(self.full_replan_period_s > 0)
 
     @property

@@ -1,7 +1,6 @@
-"""Parameters as fields of one frozen dataclass: defaults, ranges, units, descriptions, and files and tables of them.
+"""Parameters as fields of one frozen dataclass: default, range, unit and description, and files and tables of them.
 
-A field is declared by parameter(). If the dataclass has a method problems(), it is asked about values that have to fit
-together.
+parameter() declares a field. If the dataclass has a method problems(), it checks combinations of values.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Spec:
 
     @property
     def range(self) -> str:
-        """What values are possible, for people."""
+        """The allowed values, for tables."""
         if self.choices:
             return ', '.join(choice or "''" for choice in self.choices)
         if self.low is None and self.high is None:
@@ -54,14 +53,16 @@ class Spec:
         high = '' if self.high is None else f'{self.high:.12g}'
         return f'{low} to {high}' if low and high else f'at least {low}' if low else f'at most {high}'
 
-    def refusal(self, value: object) -> str:
-        """Why not this value; empty if it is fine."""
+    def error(self, value: object) -> str:
+        """What is wrong with a value; empty if it is allowed."""
         if not self._is_of_kind(value):
-            return f'{self.name} is {value!r}; it is {_NAMES[self.kind]}'
+            return f'{self.name} is {value!r}; it must be {_NAMES[self.kind]}'
         if self.choices and value not in self.choices:
-            return f'{self.name} is {value!r}; it is one of {self.range}'
+            return f'{self.name} is {value!r}; it must be one of {self.range}'
         if isinstance(value, (int, float)) and not self._in_range(value):
-            return f'{self.name} is {value}; it is {self.range or "finite"}'
+            between = self.low is not None and self.high is not None
+            limits = f'between {self.low:.12g} and {self.high:.12g}' if between else self.range or 'finite'
+            return f'{self.name} is {value}; it must be {limits}'
         return ''
 
     def _is_of_kind(self, value: object) -> bool:
@@ -85,7 +86,7 @@ def parameter(
     choices: Iterable[str] = (),
     read_only: bool = False,
 ) -> Any:
-    """A field of a dataclass of parameters. Its type is that of the default."""
+    """A field of a dataclass of parameters. Its type is the type of the default."""
     facts = {
         'default': default,
         'description': description,
@@ -104,17 +105,17 @@ def specs(cls: type[Values]) -> dict[str, Spec]:
     return {field.name: Spec(field.name, **field.metadata[_KEY]) for field in fields}
 
 
-def refusals(cls: type[Values], values: Mapping[str, object]) -> Iterator[str]:
-    """What is wrong with these values, each by itself, and, if nothing is, all together."""
+def find_errors(cls: type[Values], values: Mapping[str, object]) -> Iterator[str]:
+    """What is wrong with each value; if nothing is, what is wrong with their combination."""
     every = specs(cls)
-    alone = [reason for name, value in values.items() if name in every and (reason := every[name].refusal(value))]
+    alone = [reason for name, value in values.items() if name in every and (reason := every[name].error(value))]
     yield from alone
     if not alone:
         yield from getattr(make(cls, values), 'problems', tuple)()
 
 
 def make(cls: type[Values], values: Mapping[str, Any]) -> Values:
-    """With these values, and defaults for the others; names that are no parameters are left out."""
+    """A dataclass with these values and defaults for the rest; ignores names that are not parameters."""
     every = specs(cls)
     return cls(**{name: every[name].kind(value) for name, value in values.items() if name in every})
 
@@ -126,9 +127,9 @@ def as_yaml(
     values: Values | None = None,
     remarks: Mapping[str, str] | None = None,
 ) -> str:
-    """A parameter file: unit, range and meaning of every value stand above it, and what is remarked of it.
+    """A parameter file. A comment above each value has its meaning, unit, range and remark.
 
-    values: in place of the defaults."""
+    values: these instead of the defaults."""
     lines = [f'# {line}'.rstrip() for line in heading.splitlines()]
     lines += [f'/**/{node_name}:', '  ros__parameters:']
     for spec in specs(cls).values():

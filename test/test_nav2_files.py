@@ -147,7 +147,7 @@ def test_every_parameter_is_one_of_the_nodes_within_its_range(file):
     values = parameters(file)
     for name, value in values.items():
         assert name in known
-        assert not known[name].refusal(value)
+        assert not known[name].error(value)
     assert list(PlannerParameters(**values).problems()) == []
 
 

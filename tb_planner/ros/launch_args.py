@@ -35,7 +35,7 @@ def given_parameters(context: LaunchContext, cls: type[Any], leave_out: Collecti
     given = context.launch_configurations
     asked = {name: spec for name, spec in specs(cls).items() if name not in leave_out and given.get(name)}
     values = {name: _value(spec, given[name]) for name, spec in asked.items()}
-    reasons = [reason for name, value in values.items() if (reason := asked[name].refusal(value))]
+    reasons = [reason for name, value in values.items() if (reason := asked[name].error(value))]
     if reasons:
         raise BadParameters('; '.join(reasons))
     # without a type, launch would parse a string such as 1 or true as YAML

@@ -1,7 +1,7 @@
-"""A node's parameters from one frozen dataclass, and who may change them when.
+"""A node's parameters from one frozen dataclass.
 
-declare() makes ROS parameters of all fields, read() makes a dataclass of a node's parameters, and apply_changes()
-refuses bad values with a reason and hands good ones on.
+declare() declares ROS parameters for all fields, read() returns a node's parameters as a dataclass, and apply_changes()
+rejects bad values with a reason and passes good ones on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from tb_planner.parameters import BadParameters, Spec, Values, as_table, as_yaml, make, parameter, refusals, specs
+from tb_planner.parameters import BadParameters, Spec, Values, as_table, as_yaml, find_errors, make, parameter, specs
 
 __all__ = [
     'BadParameters',
@@ -26,7 +26,6 @@ __all__ = [
     'declare',
     'parameter',
     'read',
-    'refusal',
     'specs',
 ]
 
@@ -39,11 +38,14 @@ def declare(node: Node, cls: type[Values]) -> Values:
     for spec in specs(cls).values():
         try:
             node.declare_parameter(spec.name, spec.default, _descriptor(spec))
-        except (InvalidParameterTypeException, InvalidParameterValueException):  # by the descriptor; we say it our way
+        except (
+            InvalidParameterTypeException,
+            InvalidParameterValueException,
+        ):  # the reason is below
             refused[spec.name] = _overrides(node)[spec.name].value
             node.declare_parameter(spec.name, spec.default, _descriptor(spec), ignore_override=True)
-    _warn_about_strangers(node, cls)
-    reasons = list(refusals(cls, {**_values_of(node, cls), **refused}))
+    _warn_about_unknown_names(node, cls)
+    reasons = list(find_errors(cls, {**_values_of(node, cls), **refused}))
     if reasons:
         raise BadParameters('\n'.join(reasons))
     return read(node, cls)
@@ -54,9 +56,9 @@ def read(node: Node, cls: type[Values]) -> Values:
     return make(cls, _values_of(node, cls))
 
 
-def refusal(node: Node, cls: type[Values], changes: Mapping[str, object]) -> str:
-    """Why these values cannot be set, all of them together with the present ones; empty if they can."""
-    return '; '.join(refusals(cls, {**_values_of(node, cls), **changes}))
+def error_in(node: Node, cls: type[Values], changes: Mapping[str, object]) -> str:
+    """Why these values cannot be set, together with the present ones; empty if they can."""
+    return '; '.join(find_errors(cls, {**_values_of(node, cls), **changes}))
 
 
 def apply_changes(
@@ -65,18 +67,18 @@ def apply_changes(
     apply: Callable[[Values], None],
     refuse: Callable[[Values], str] = lambda _: '',
 ) -> None:
-    """From now on refuses bad changes of declared parameters, and calls `apply` with the new values after good ones.
+    """Rejects bad changes of declared parameters from now on, and calls `apply` with the new values after good ones.
 
-    refuse: what the node has against values that are good by themselves; empty if nothing."""
+    refuse: returns why the node cannot use values that are allowed by themselves; empty if it can."""
     names = specs(cls).keys()
 
     def check(changed: list[Parameter]) -> SetParametersResult:
         changes = {item.name: item.value for item in changed if item.name in names}
-        reason = refusal(node, cls, changes)
+        reason = error_in(node, cls, changes)
         if changes and not reason:
             reason = refuse(make(cls, {**_values_of(node, cls), **changes}))
         if reason:
-            node.get_logger().warning(f'parameter refused, the old value stays: {reason}')
+            node.get_logger().warning(f'parameter rejected, the old value stays: {reason}')
         return SetParametersResult(successful=not reason, reason=reason)
 
     def hand_on(changed: list[Parameter]) -> None:
@@ -92,18 +94,18 @@ def _values_of(node: Node, cls: type[Values]) -> dict[str, object]:
 
 
 def _overrides(node: Node) -> dict[str, Parameter]:
-    # rclpy keeps to itself what YAML and command line gave, and tells nobody of names that no node has declared
+    # rclpy keeps the values of YAML and command line private, and does not report names that no node has declared
     return getattr(node, '_parameter_overrides', {})
 
 
-def _warn_about_strangers(node: Node, cls: type[Values]) -> None:
+def _warn_about_unknown_names(node: Node, cls: type[Values]) -> None:
     names = specs(cls)
     for name in _overrides(node):
         if name in names or name.startswith(_NOT_OURS):
             continue
         near = difflib.get_close_matches(name, names, n=1)
         hint = f'; did you mean {near[0]}?' if near else ''
-        node.get_logger().warning(f'{node.get_name()} has no parameter {name}: its value is not used{hint}')
+        node.get_logger().warning(f'{node.get_name()} has no parameter {name}: its value is ignored{hint}')
 
 
 def _descriptor(spec: Spec) -> ParameterDescriptor:
@@ -112,7 +114,7 @@ def _descriptor(spec: Spec) -> ParameterDescriptor:
         description=f'{spec.description}{unit}',
         additional_constraints=f'one of {spec.range}' if spec.choices else '',
         read_only=spec.read_only,
-        dynamic_typing=spec.kind is float,  # else 2 would be refused where 2.0 is meant
+        dynamic_typing=spec.kind is float,  # else 2 would be rejected where 2.0 is meant
     )
     if spec.low is None and spec.high is None:
         return descriptor

@@ -168,7 +168,9 @@ def test_a_parameter_out_of_range_is_refused_and_the_old_one_stays(running):
     planner, around = running
     begin = len(planner.said)
     assert 'weight' in around.set_parameters(weight=0.5)
-    assert 'inflation_radius_m is 0.2; it is at least robot_radius_m, 0.3' in around.set_parameters(robot_radius_m=0.3)
+    assert 'inflation_radius_m is 0.2; it must be at least robot_radius_m, 0.3' in around.set_parameters(
+        robot_radius_m=0.3
+    )
     around.wait_until_said(planner, begin, 'the old value stays')
     around.wait_for_waypoints(TICKS)
     assert around.statuses.last.data == 'NAVIGATING'

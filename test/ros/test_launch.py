@@ -406,9 +406,9 @@ def test_what_is_given_wins_over_the_file_and_what_is_not_leaves_it(launch, peer
 @pytest.mark.parametrize(
     ('argument', 'reason'),
     [
-        ('weight:=0.5', 'weight is 0.5; it is 1 to 100'),
-        ('expansions_per_tick:=many', "expansions_per_tick is 'many'; it is a whole number"),
-        ('real_time_factor:=0.0', 'real_time_factor is 0.0; it is 0.01 to 100'),
+        ('weight:=0.5', 'weight is 0.5; it must be between 1 and 100'),
+        ('expansions_per_tick:=many', "expansions_per_tick is 'many'; it must be a whole number"),
+        ('real_time_factor:=0.0', 'real_time_factor is 0.0; it must be between 0.01 and 100'),
         ('simulator_params_file:=/no/such.yaml', 'simulator_params_file is /no/such.yaml; there is no such file'),
         ('rviz:=perhaps', "rviz is 'perhaps'; it must be true or false"),
         ('autostart:=perhaps', "autostart is 'perhaps'; it must be true or false"),

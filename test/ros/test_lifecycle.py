@@ -209,8 +209,8 @@ def test_it_does_not_start_with_bad_parameters_and_says_which(nodes):
     planner = nodes.planner(weight=0.1, algorithm='a_star', robot_radius_m=2)
     assert wait_for(lambda: planner.exit_code is not None)
     assert planner.exit_code == 1
-    assert 'weight is 0.1; it is 1 to 100' in planner.said
-    assert "algorithm is 'a_star'; it is one of tba_star" in planner.said
+    assert 'weight is 0.1; it must be between 1 and 100' in planner.said
+    assert "algorithm is 'a_star'; it must be one of tba_star" in planner.said
     assert 'Traceback' not in planner.said
 
 

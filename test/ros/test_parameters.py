@@ -1,4 +1,4 @@
-"""Parameters: one dataclass is the source of YAML, descriptors and refusals."""
+"""Parameters: one dataclass is the source of YAML, descriptors and error messages."""
 
 import dataclasses
 import math
@@ -80,9 +80,9 @@ def test_a_node_cannot_start_with_bad_values_and_says_all_of_them(node_with):
     with pytest.raises(BadParameters) as caught:
         declare(node, Toy)
     assert str(caught.value).splitlines() == [
-        'speed is 7.0; it is 0 to 2',
-        'count is 2.5; it is a whole number',
-        "mode is 'flying'; it is one of slow, fast",
+        'speed is 7.0; it must be between 0 and 2',
+        'count is 2.5; it must be a whole number',
+        "mode is 'flying'; it must be one of slow, fast",
     ]
 
 
@@ -95,13 +95,13 @@ REFUSED = [
     ({'speed': -0.1}, 'speed'),
     ({'speed': math.nan}, 'speed'),
     ({'speed': math.inf}, 'speed'),
-    ({'speed': 3}, 'speed is 3; it is 0 to 2'),
-    ({'speed': 'fast'}, "speed is 'fast'; it is a number"),
-    ({'speed': True}, 'speed is True; it is a number'),
-    ({'speed': None}, 'speed is None; it is a number'),
+    ({'speed': 3}, 'speed is 3; it must be between 0 and 2'),
+    ({'speed': 'fast'}, "speed is 'fast'; it must be a number"),
+    ({'speed': True}, 'speed is True; it must be a number'),
+    ({'speed': None}, 'speed is None; it must be a number'),
     ({'count': 0}, 'count'),
     ({'count': 2.0}, 'Wrong parameter type'),
-    ({'mode': ''}, "mode is ''; it is one of slow, fast"),
+    ({'mode': ''}, "mode is ''; it must be one of slow, fast"),
     ({'loud': True}, 'read-only'),
     ({'speed': 1.5}, 'slow is at most 1'),
     ({'speed': 1.5, 'mode': 'slow'}, 'slow is at most 1'),
@@ -152,7 +152,7 @@ def test_parameters_of_others_are_let_through(node_with):
 def test_a_misspelt_parameter_is_pointed_out(node_with, capfd):
     declare(node_with(sped=1.0, use_sim_time=False), Toy)
     said = capfd.readouterr().err
-    assert 'toy has no parameter sped: its value is not used; did you mean speed?' in said
+    assert 'toy has no parameter sped: its value is ignored; did you mean speed?' in said
     assert 'use_sim_time' not in said
 
 
@@ -181,7 +181,7 @@ def test_every_parameter_has_a_description_and_every_number_a_range():
     for spec in specs(PlannerParameters).values():
         assert spec.description
         assert spec.kind in (bool, str) or (spec.low is not None and spec.high is not None), spec.name
-        assert spec.refusal(spec.default) == ''
+        assert spec.error(spec.default) == ''
         assert spec.name[-2:] not in ('_s', '_m') or spec.unit == spec.name[-1]
 
 
@@ -199,8 +199,8 @@ def test_types_of_fields_are_those_of_their_defaults():
 @pytest.mark.parametrize(
     ('values', 'said'),
     [
-        ({'robot_radius_m': 0.6}, 'inflation_radius_m is 0.55; it is at least robot_radius_m, 0.6'),
-        ({'search_time_s': 0.2}, 'search_time_s is 0.2; a tick at 20.0 Hz has 0.05 s'),
+        ({'robot_radius_m': 0.6}, 'inflation_radius_m is 0.55; it must be at least robot_radius_m, 0.6'),
+        ({'search_time_s': 0.2}, 'search_time_s is 0.2; it must be at most the period of 20.0 Hz, 0.05 s'),
         ({'global_frame': ''}, "global_frame is ''"),
         (
             {'compute_path_through_poses_action': 'compute_path_to_pose'},
@@ -233,7 +233,7 @@ def values_of(spec):
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.fixed_dictionaries({name: values_of(spec) for name, spec in specs(PlannerParameters).items()}))
 def test_what_is_not_refused_the_core_takes(values):
-    if next(parameters.refusals(PlannerParameters, values), None) is None:
+    if next(parameters.find_errors(PlannerParameters, values), None) is None:
         chosen = PlannerParameters(**values)
         assert chosen.settings().algorithm.name == chosen.algorithm
         assert chosen.costmap_config(0.05).robot_radius_m == chosen.robot_radius_m

@@ -396,8 +396,8 @@ def test_the_maps_of_the_package_are_found_by_name(nodes, peer):
         ({'map': 'castle'}, 'maps/castle.yaml was not found in'),
         ({'obstacles': '/nowhere.yaml'}, '/nowhere.yaml: cannot be read'),
         ({'start_x_m': 100.0}, r'\(100, 0\) is outside the'),
-        ({'real_time_factor': 0.0}, 'real_time_factor is 0.0; it is 0.01 to 100'),
-        ({'world': 'flat'}, "world is 'flat'; it is one of static, changing, unknown"),
+        ({'real_time_factor': 0.0}, 'real_time_factor is 0.0; it must be between 0.01 and 100'),
+        ({'world': 'flat'}, "world is 'flat'; it must be one of static, changing, unknown"),
         ({'growing_map': True}, 'growing_map needs an unknown world; world is static'),
     ],
 )

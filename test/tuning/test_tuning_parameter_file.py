@@ -56,8 +56,8 @@ class TestParameterFile:
         ('text', 'told'),
         [
             ('tb_planner: {ros__parameters: {weihgt: 2.0}}', 'no parameter weihgt; did you mean weight?'),
-            ('tb_planner: {ros__parameters: {weight: 0.5}}', 'weight is 0.5; it is 1 to 100'),
-            ('tb_planner: {ros__parameters: {weight: heavy}}', "weight is 'heavy'; it is a number"),
+            ('tb_planner: {ros__parameters: {weight: 0.5}}', 'weight is 0.5; it must be between 1 and 100'),
+            ('tb_planner: {ros__parameters: {weight: heavy}}', "weight is 'heavy'; it must be a number"),
             ('controller_server: {ros__parameters: {weight: 2.0}}', 'it has controller_server'),
             ('tb_planner: {ros__parameters: {zzzz: 2.0}}', 'no parameter zzzz'),
             ('tb_planner: {ros__parameters: {5: 2.0}}', 'no parameter 5'),

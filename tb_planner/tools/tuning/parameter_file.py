@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from tb_planner.config import PlannerParameters
-from tb_planner.parameters import as_yaml, make, refusals, specs
+from tb_planner.parameters import as_yaml, find_errors, make, specs
 from tb_planner.search.algorithms import takes_weight
 from tb_planner.tools.tuning.budget import SEARCH_SHARE, Budget
 from tb_planner.tools.tuning.candidates import Candidate
@@ -32,7 +32,7 @@ def read_parameters(path: Path) -> PlannerParameters:
     for name in strangers:
         near = ''.join(difflib.get_close_matches(str(name), every, n=1))
         raise ValueError(f'{path}: the planner has no parameter {name}' + f'; did you mean {near}?' * bool(near))
-    reasons = list(refusals(PlannerParameters, values))
+    reasons = list(find_errors(PlannerParameters, values))
     if reasons:
         raise ValueError(f'{path}: {"; ".join(reasons)}')
     return make(PlannerParameters, values)
