@@ -1,15 +1,22 @@
 """PlannerLoop: the planner's tick without ROS, as the node, the bag replay and the benchmarks run it."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 
 pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
 
 from helpers import bag_files as files
+from helpers import eventful_run
 from helpers.bag_files import grid_update, occupancy_grid, pose_stamped
+from helpers.processes import wait_for
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.cdr import pose_from_cdr
+from tb_planner.maps.map_worker import MapWorker
+from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
 from tb_planner.tools.bags import open_bag
 from tb_planner.tools.replay import ticks
 
@@ -56,3 +63,56 @@ def test_a_replay_drops_a_patch_that_the_map_has_overtaken_as_the_node_does(tmp_
     update = found[-1].update or next(item.update for item in reversed(found) if item.update is not None)
     assert not update.grid.blocked[5, 30]
     assert update.grid.blocked[5, 40]
+
+
+class Problems(list):
+    def warn(self, kind, text, *, same=''):
+        self.append((kind, text))
+
+    def error(self, kind, text):
+        self.append((kind, text))
+
+
+def ticks_of_a_worker(messages, parameters, count):
+    """As in the node: serialised messages, a map worker in its thread, poses and goals only in the map's frame."""
+    log, poses, results = Problems(), ReceivedPose(parameters.pose_timeout_s), []
+    worker = MapWorker(parameters.map_settings(), log, perf_counter)
+    loop = PlannerLoop(parameters.loop_settings(), worker.intake, poses, log, perf_counter)
+    worker.start()
+    try:
+        waiting = list(messages)
+        for number in range(count):
+            now_s = number * parameters.period_s
+            while waiting and waiting[0][0] <= now_s + 1e-6:
+                time_s, topic, message = waiting.pop(0)
+                data = files.serialised(message)
+                if topic in ('/map', '/map_updates'):
+                    (worker.put_map if topic == '/map' else worker.put_patch)(data)
+                    assert wait_for(lambda: worker.is_idle)
+                    continue
+                stamped = pose_from_cdr(data, 'PoseStamped')
+                if stamped.frame != loop.frame:
+                    continue
+                if topic == '/pose':
+                    poses.take(stamped.pose, time_s)
+                else:
+                    loop.navigator.new_goal(stamped.pose)
+            results.append(loop.tick(now_s))
+    finally:
+        worker.stop()
+    return results, log
+
+
+def test_the_replay_of_a_bag_ticks_as_a_loop_behind_the_map_worker(tmp_path):
+    """The same without DDS; test/ros has the real node."""
+    messages = eventful_run.messages()
+    with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+        found = list(ticks(bag, eventful_run.PARAMETERS))
+    eventful_run.check_is_eventful([item.tick for item in found])
+    used_s = [item.time_s for item in found if item.update is not None]
+    assert used_s == pytest.approx([0.0, 0.55, 2.25, 3.45, 3.85, 5.45])
+    results, log = ticks_of_a_worker(messages, eventful_run.PARAMETERS, len(found))
+    assert [eventful_run.outcome(result.tick) for result in results] == [
+        eventful_run.outcome(item.tick) for item in found
+    ]
+    assert {kind for kind, _ in log} >= {'cleared', 'frame', 'pose_age'}
