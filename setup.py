@@ -97,7 +97,8 @@ class BuildKernel(build_ext):
     def is_outdated(self, extension):
         library = self.beside_source(extension)
         sources = [Path(source) for source in extension.sources]
-        read = [Path(__file__), *sources, *(source.with_suffix('.pxd') for source in sources)]
+        shared = Path(NAME, 'search', 'grid_math.pxd')
+        read = [Path(__file__), shared, *sources, *(source.with_suffix('.pxd') for source in sources)]
         newest = max(path.stat().st_mtime for path in read)
         return not library.exists() or library.stat().st_mtime < newest
 

@@ -347,7 +347,9 @@ def test_a_star_refuses_maps_that_change(factory):
 
 def test_bad_input_is_refused():
     grid = Grid(open_field())
-    with pytest.raises(ValueError, match="restart is 'never'; it is None or one of path_cost_increased, lazy, eager"):
+    with pytest.raises(
+        ValueError, match="restart is 'never'; it must be None or one of path_cost_increased, lazy, eager"
+    ):
         repeated_a_star(grid, (0, 0), (5, 0), 5, restart='never')
     with pytest.raises(ValueError, match="ties is 'smaller_g'; it must be one of lifo, larger_g"):
         a_star(grid, (0, 0), (5, 0), 5, ties='smaller_g')

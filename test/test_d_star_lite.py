@@ -310,7 +310,7 @@ def test_an_agent_at_its_goal_stays():
 
 def test_bad_input_is_refused():
     grid = Grid(np.eye(4, dtype=bool))
-    with pytest.raises(ValueError, match="ties is 'lifo'; it is one of larger_g, smaller_g"):
+    with pytest.raises(ValueError, match="ties is 'lifo'; it must be one of larger_g, smaller_g"):
         DStarLite(grid, (0, 1), (1, 0), 5, ties='lifo')
     with pytest.raises(ValueError, match='k is 0; it must be a whole number between 1 and'):
         DStarLite(grid, (0, 1), (1, 0), 0)

@@ -731,11 +731,11 @@ def test_bad_input_is_refused_with_value_and_limit():
         rtaa_star(grid, (0, 0), (1, 0), 0)
     with pytest.raises(ValueError, match="ties is 'newest'; it must be one of lifo, larger_g"):
         rtaa_star(grid, (0, 0), (1, 0), 1, ties='newest')
-    with pytest.raises(ValueError, match='depth is 0; it is'):
+    with pytest.raises(ValueError, match='depth is 0; it must be'):
         lrta_star(grid, (0, 0), (1, 0), depth=0)
-    with pytest.raises(ValueError, match='queue_size is -1; it is'):
+    with pytest.raises(ValueError, match='queue_size is -1; it must be'):
         p_lrta_star(grid, (0, 0), (1, 0), 5, queue_size=-1)
-    with pytest.raises(ValueError, match=r'movements is 0\.5; it is'):
+    with pytest.raises(ValueError, match=r'movements is 0\.5; it must be'):
         lss_lrta_star(grid, (0, 0), (1, 0), 5, movements=0.5)
     with pytest.raises(StartBlocked, match='start'):
         rtaa_star(grid, (2, 0), (1, 0), 1)

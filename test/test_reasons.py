@@ -42,7 +42,7 @@ def reasons(planner):
 def test_the_kernel_and_the_planner_mean_the_same_by_a_number():
     from tb_planner.search import kernel
 
-    assert kernel.STANDS == 0
+    assert kernel.ROUTE_VALID == 0
     for name in ('BLOCKED', 'COST_INCREASED', 'SEARCH_EXHAUSTED'):
         assert REASON_CODES[RestartReason[name]] == getattr(kernel, name)
 

@@ -56,7 +56,7 @@ class AStar(Baseline):
     ):
         super().__init__(grid, start, goal, k)
         if restart is not None and restart not in RESTARTS:
-            raise ValueError(f'restart is {restart!r}; it is None or one of {", ".join(RESTARTS)}')
+            raise ValueError(f'restart is {restart!r}; it must be None or one of {", ".join(RESTARTS)}')
         if paces and restart is not None:
             raise ValueError(f'the agent paces, and restart is {restart!r}; it paces before its only search has ended')
         algorithm = tbaa_star if learn_h else rtba_star
@@ -165,14 +165,14 @@ class AStar(Baseline):
             before = self._search.expansions
             code = self._expand(min(left * self.k, UNBOUNDED))
             taken = max(1, -(-(self._search.expansions - before) // self.k))
-            idle = taken - 1 if self._search.goal_found or code == kernel.NO_PATH else taken
+            idle = taken - 1 if self._search.goal_found or code == Status.NO_PATH else taken
             self.status = Status.WAITED
             if self._pacing and self._pacing.neighbour >= 0:
                 paced.append(self._pacing.pace(idle))
                 self.status = Status.MOVED
             else:
                 self._waited += idle
-            if code == kernel.NO_PATH:
+            if code == Status.NO_PATH:
                 self._waited += 1
                 self.status = Status.NO_PATH
                 break

@@ -18,8 +18,6 @@ from tb_planner.geometry import Cell
 from tb_planner.search.grid import GoalBlocked, Grid, GridChange, StartBlocked
 from tb_planner.search.planner import Figures, Status, check_whole
 
-MOST_MOVES = 4096  # that run() makes in one call
-
 
 class Baseline(abc.ABC):
     """An agent on its way to a goal. The grid is its own: observe() writes into it.

@@ -1,21 +1,11 @@
 # The C types of d_star_lite.py, and its constants as the compiler sees them.
 cimport cython
-
-cdef extern from *:
-    int lowest "__builtin_ctz"(unsigned int bits) noexcept nogil
+from tb_planner.search.grid_math cimport (
+    AT_GOAL, DIAGONAL, MAX_TRAIL, MOVED, NO_PATH, NONE, STRAIGHT, WAITED, lowest, octile,
+)
 
 cdef long long FAR
 cdef long long RISES
-
-cdef enum:
-    STRAIGHT = 985
-    DIAGONAL = 1393
-    NONE = -1
-    TRAIL = 4096
-    MOVED = 0
-    WAITED = 1
-    AT_GOAL = 2
-    NO_PATH = 3
 
 @cython.final
 cdef class Search:
@@ -63,7 +53,7 @@ cdef class Search:
     cdef readonly long long diagonal_sum
 
     cdef void set_start(self, int s) noexcept nogil
-    @cython.locals(dx='int', dy='int')
+    @cython.locals(y='int')
     cdef long long h(self, int s) noexcept nogil
     cdef long long least(self, int s) noexcept nogil
     cdef long long first_key(self, int s) noexcept nogil

@@ -26,21 +26,26 @@ import numpy as np
 try:
     import cython
 except ImportError:
-    from tb_planner.search import no_cython as cython
+    from tb_planner.search.grid_math import no_cython as cython
+
+from tb_planner.search.grid_math import FAR, offsets, step_lengths, zeros
 
 COMPILED = cython.compiled
-FAR = 1 << 62  # infinity
 RISES = -FAR  # the second key of a state that goes before all others
 
 if not cython.compiled:  # d_star_lite.pxd has these for the compiler
-    STRAIGHT, DIAGONAL = 985, 1393  # as in the kernel
-    NONE = -1
-    TRAIL = 4096
-    MOVED, WAITED, AT_GOAL, NO_PATH = 0, 1, 2, 3
-
-    def lowest(bits):
-        """The index of the lowest bit set."""
-        return (bits & -bits).bit_length() - 1
+    from tb_planner.search.grid_math import (
+        AT_GOAL,
+        DIAGONAL,
+        MAX_TRAIL,
+        MOVED,
+        NO_PATH,
+        NONE,
+        STRAIGHT,
+        WAITED,
+        lowest,
+        octile,
+    )
 
 
 class Search:
@@ -50,18 +55,13 @@ class Search:
         n = len(moves)
         self.width, self.height, self.weighted, self.larger_g = width, n // width, weighted, larger_g
         self.moves, self.terrain = memoryview(moves), memoryview(terrain)
-        self.offset = memoryview(
-            np.array([-width, 1, width, -1, 1 - width, 1 + width, width - 1, -width - 1], np.int32)
-        )
-        self.straight = STRAIGHT * 32 if weighted else STRAIGHT
-        self.diagonal = 2 * self.straight
-        if neighbours == 8:
-            self.diagonal = DIAGONAL * 32 if weighted else DIAGONAL
+        self.offset = offsets(width)
+        self.straight, self.diagonal = step_lengths(neighbours, weighted)
         self.g, self.rhs = memoryview(np.full(n, FAR, np.int64)), memoryview(np.full(n, FAR, np.int64))
-        self.key1, self.key2 = memoryview(np.zeros(n + 1, np.int64)), memoryview(np.zeros(n + 1, np.int64))
-        self.heap, self.place = memoryview(np.zeros(n + 1, np.int32)), memoryview(np.zeros(n, np.int32))
-        self.seen = memoryview(np.zeros(n, np.uint32))
-        self.trail = memoryview(np.zeros(TRAIL, np.int32))
+        self.key1, self.key2 = zeros(n + 1, np.int64), zeros(n + 1, np.int64)
+        self.heap, self.place = zeros(n + 1, np.int32), zeros(n, np.int32)
+        self.seen = zeros(n, np.uint32)
+        self.trail = zeros(MAX_TRAIL, np.int32)
         self.size = self.k_m = self.news = self.trail_length = self.intervals_left = 0
         self.expansions = self.requeued = self.recomputed = self.intervals = self.moved = 0
         self.straight_sum = self.diagonal_sum = 0
@@ -80,17 +80,9 @@ class Search:
         self.start_x = s - self.start_y * self.width
 
     def h(self, s):
-        """The octile distance from the agent; with moves in 4 directions diagonal is twice straight."""
-        dy = s // self.width
-        dx = s - dy * self.width - self.start_x
-        dy -= self.start_y
-        if dx < 0:
-            dx = -dx
-        if dy < 0:
-            dy = -dy
-        if dx > dy:
-            return self.straight * (dx - dy) + self.diagonal * dy
-        return self.straight * (dy - dx) + self.diagonal * dx
+        """The octile distance from the agent."""
+        y = s // self.width
+        return octile(self.straight, self.diagonal, s - y * self.width - self.start_x, y - self.start_y)
 
     def least(self, s):
         return self.g[s] if self.g[s] < self.rhs[s] else self.rhs[s]
@@ -310,7 +302,7 @@ class Search:
 
     def run_intervals(self, k):
         status = AT_GOAL if self.s_start == self.s_goal else WAITED
-        while status <= WAITED and self.intervals_left > 0 and self.trail_length < TRAIL:
+        while status <= WAITED and self.intervals_left > 0 and self.trail_length < MAX_TRAIL:
             if not self.found:
                 self.compute_shortest_path(k)
             if not self.found:

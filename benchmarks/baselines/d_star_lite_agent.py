@@ -26,7 +26,7 @@ class DStarLite(Baseline):
     def __init__(self, grid: Grid, start: Cell, goal: Cell, k: int, *, ties: str = 'larger_g'):
         super().__init__(grid, start, goal, k)
         if ties not in TIES:
-            raise ValueError(f'ties is {ties!r}; it is one of {", ".join(TIES)}')
+            raise ValueError(f'ties is {ties!r}; it must be one of {", ".join(TIES)}')
         self._search = d_star_lite.Search(
             grid.legal_moves.reshape(-1),
             grid.cost_u16.reshape(-1),

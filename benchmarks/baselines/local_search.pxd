@@ -1,19 +1,14 @@
 # The C types of local_search.py, and its constants as the compiler sees them.
 cimport cython
-
-cdef extern from *:
-    int lowest "__builtin_ctzll"(unsigned long long bits) noexcept nogil
+from tb_planner.search.grid_math cimport (
+    AT_GOAL, DIAGONAL, MAX_TRAIL, MOVED, NO_PATH, NONE, ROOT, STRAIGHT, WAITED, bit, lowest, octile,
+)
 
 cdef long long FAR
 cdef unsigned int LAST
 
 cdef enum:
-    STRAIGHT = 985
-    DIAGONAL = 1393
-    ROOT = 8
-    NONE = -1
     RING = 4096
-    TRAIL = 4096
     NEIGHBOURS = 0
     BREADTH_FIRST = 1
     BEST_FIRST = 2
@@ -21,13 +16,6 @@ cdef enum:
     DIJKSTRA = 1
     ADAPTIVE = 2
     PRIORITISED = 3
-    MOVED = 0
-    WAITED = 1
-    AT_GOAL = 2
-    NO_PATH = 3
-
-@cython.locals(one='unsigned long long')
-cdef unsigned long long bit(int i) noexcept nogil
 
 @cython.final
 cdef class Heap:
@@ -132,7 +120,7 @@ cdef class LocalSearch:
     cdef readonly long long straight_sum
     cdef readonly long long diagonal_sum
 
-    @cython.locals(y='int', dx='int', dy='int')
+    @cython.locals(y='int')
     cdef long long user_given_h(self, int s) noexcept nogil
     cdef void know_h(self, int s) noexcept nogil
     cdef long long cost(self, int s, int t, int d) noexcept nogil

@@ -20,32 +20,32 @@ import numpy as np
 try:
     import cython
 except ImportError:
-    from tb_planner.search import no_cython as cython
+    from tb_planner.search.grid_math import no_cython as cython
 
-from tb_planner.search.kernel import _successors, zeros
+from tb_planner.search.grid_math import FAR, offsets, step_lengths, successor_table, zeros
 
 COMPILED = cython.compiled
-FAR = 1 << 62  # an f or a cost that nothing has
 LAST = 2**32 - 4  # search numbers and lessons are even and odd ones up to this
 
 if not cython.compiled:  # local_search.pxd has these for the compiler
-    STRAIGHT, DIAGONAL = 985, 1393
-    ROOT = 8
-    NONE = -1
+    from tb_planner.search.grid_math import (
+        AT_GOAL,
+        DIAGONAL,
+        MAX_TRAIL,
+        MOVED,
+        NO_PATH,
+        NONE,
+        ROOT,
+        STRAIGHT,
+        WAITED,
+        bit,
+        lowest,
+        octile,
+    )
+
     RING = 4096  # more than twice a diagonal step
-    TRAIL = 4096
     NEIGHBOURS, BREADTH_FIRST, BEST_FIRST = 0, 1, 2  # look-ahead
     CURRENT, DIJKSTRA, ADAPTIVE, PRIORITISED = 0, 1, 2, 3  # learning
-    MOVED, WAITED, AT_GOAL, NO_PATH = 0, 1, 2, 3  # what run() answers
-
-    def lowest(bits):
-        """The index of the lowest bit set."""
-        return (bits & -bits).bit_length() - 1
-
-
-def bit(i):
-    one = 1
-    return one << (i & 63)
 
 
 class Heap:
@@ -181,15 +181,10 @@ class LocalSearch:
         n = len(moves)
         self.width, self.states, self.weighted = width, n, weighted
         self.moves, self.terrain = memoryview(moves), memoryview(terrain)
-        self.offset = memoryview(
-            np.array([-width, 1, width, -1, 1 - width, 1 + width, width - 1, -width - 1, 0], np.int32)
-        )
+        self.offset = offsets(width)
         self.length = memoryview(np.array([STRAIGHT] * 4 + [DIAGONAL] * 4, np.int64))
-        self.straight = STRAIGHT * 32 if weighted else STRAIGHT
-        self.diagonal = 2 * self.straight
-        if neighbours == 8:
-            self.diagonal = DIAGONAL * 32 if weighted else DIAGONAL
-        self.successors = memoryview(_successors(neighbours if not weighted else 0))
+        self.straight, self.diagonal = step_lengths(neighbours, weighted)
+        self.successors = successor_table(neighbours, weighted)
         self.s_current, self.s_goal = s_start, s_goal
         self.goal_x, self.goal_y = s_goal % width, s_goal // width
         self.h, self.lesson_of, self.lesson = zeros(n, np.int64), zeros(n, np.uint32), 1
@@ -197,7 +192,7 @@ class LocalSearch:
         self.g, self.parent, self.reached = zeros(n, np.int64), zeros(n, np.uint8), zeros(n, np.int32)
         self.reached_count = 0
         self.path, self.path_left, self.steps_left, self.s_next = zeros(n, np.int32), 0, 0, NONE
-        self.trail, self.trail_length = zeros(TRAIL, np.int32), 0
+        self.trail, self.trail_length = zeros(MAX_TRAIL, np.int32), 0
         self.intervals = self.moved = self.expansions = self.searches = self.straight_sum = self.diagonal_sum = 0
         self.intervals_left = self.best_v = 0
         self.f_min = self.goal_f = FAR
@@ -216,17 +211,9 @@ class LocalSearch:
 
     # ---------------------------------------------------------------------- states
     def user_given_h(self, s):
-        """H(s), the shortest way on an empty grid; with moves in 4 directions diagonal is twice straight."""
+        """H(s), the octile distance to the goal."""
         y = s // self.width
-        dx = s - y * self.width - self.goal_x
-        dy = y - self.goal_y
-        if dx < 0:
-            dx = -dx
-        if dy < 0:
-            dy = -dy
-        if dx > dy:
-            return self.straight * (dx - dy) + self.diagonal * dy
-        return self.straight * (dy - dx) + self.diagonal * dx
+        return octile(self.straight, self.diagonal, s - y * self.width - self.goal_x, y - self.goal_y)
 
     def know_h(self, s):
         """Makes h[s] the learned value, or H(s)."""
@@ -593,7 +580,7 @@ class LocalSearch:
 
     def run_intervals(self):
         status = AT_GOAL if self.s_current == self.s_goal else WAITED
-        while status <= WAITED and self.intervals_left > 0 and self.trail_length < TRAIL:
+        while status <= WAITED and self.intervals_left > 0 and self.trail_length < MAX_TRAIL:
             if (self.path_left > 0 and self.steps_left > 0) or self.plan():
                 status = self.move_agent()
             else:

@@ -71,7 +71,7 @@ class RealTimeAgent(Baseline):
     ):
         super().__init__(grid, start, goal, k)
         if ties not in TIES:
-            raise ValueError(f'ties is {ties!r}; it is one of {", ".join(TIES)}')
+            raise ValueError(f'ties is {ties!r}; it must be one of {", ".join(TIES)}')
         for what, value in (('depth', depth), ('movements', movements), ('queue_size', queue_size)):
             if value is not None:
                 check_whole(what, value, 1)

@@ -15,7 +15,7 @@ import numpy as np
 try:
     import cython
 except ImportError:
-    from tb_planner.search import no_cython as cython
+    from tb_planner.search.grid_math import no_cython as cython
 
 COMPILED = cython.compiled
 MAX_BOUND = 46339

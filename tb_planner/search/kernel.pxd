@@ -1,37 +1,27 @@
 # The C types of kernel.py, and its constants as the compiler sees them.
 cimport cython
-
-cdef extern from *:
-    int lowest "__builtin_ctzll"(unsigned long long bits) noexcept nogil
-    void prefetch "__builtin_prefetch"(void* where) noexcept nogil
+from tb_planner.search.grid_math cimport (
+    AT_GOAL, DIAGONAL, MAX_TRAIL, MOVED, NO_PATH, NONE, ROOT, STRAIGHT, WAITED, bit, lowest, octile, prefetch,
+)
 
 cdef long long FAR
 
 cdef enum:
-    STRAIGHT = 985
-    DIAGONAL = 1393
-    ROOT = 8
     DIRECTION = 15
     CLOSED = 16
     STAMP = 48
     SEARCHES = 65535
     REMEMBERED = 32767
-    NONE = -1
     PAGE_BITS = 12
     PAGE = 4096
     BEYOND = 4095
     LIST = -1
     SHORT_LIST = 8
-    TRAIL = 4096
     SEARCH = 0
     TRACE = 1
     REASONS = 32
 
 cpdef enum:
-    MOVED = 0
-    WAITED = 1
-    AT_GOAL = 2
-    NO_PATH = 3
     PATH_FULL = 4
     GOAL_FOUND = 5
 
@@ -40,9 +30,6 @@ cpdef enum:
     BLOCKED = 1
     COST_INCREASED = 2
     SEARCH_EXHAUSTED = 3
-
-@cython.locals(one='unsigned long long')
-cdef unsigned long long bit(int i) noexcept nogil
 
 @cython.final
 cdef class Search:

@@ -26,83 +26,42 @@ import numpy as np
 try:
     import cython
 except ImportError:
-    from tb_planner.search import no_cython as cython
+    from tb_planner.search.grid_math import no_cython as cython
+
+from tb_planner.search.grid_math import FAR, offsets, step_lengths, successor_table, zeros
 
 COMPILED = cython.compiled
-FAR = 1 << 62  # an f or a cost that nothing has
 
 if not cython.compiled:  # kernel.pxd has these for the compiler
-    STRAIGHT, DIAGONAL = 985, 1393  # 1393/985 is sqrt(2) to 4e-7, and equal paths are equal sums
-    ROOT = (
-        8  # the "direction" of the root; the others are N, E, S, W, NE, SE, SW, NW, and bit d of moves stands for one
+    from tb_planner.search.grid_math import (
+        AT_GOAL,
+        DIAGONAL,
+        MAX_TRAIL,
+        MOVED,
+        NO_PATH,
+        NONE,
+        ROOT,
+        STRAIGHT,
+        WAITED,
+        bit,
+        lowest,
+        octile,
+        prefetch,
     )
-    DIRECTION, CLOSED = 15, 16
+
+    DIRECTION, CLOSED = 15, 16  # in a state's word
     STAMP = 48  # the search number starts at this bit
     SEARCHES = 65535  # search numbers are 1 to this, round and round
     REMEMBERED = 32767  # a state of an older search than that is swept away
-    NONE = -1
     PAGE_BITS, PAGE = 12, 4096  # values of f in a page, and pages in the directory
     BEYOND = 4095  # the directory's last entry: all that lies beyond the window
     LIST = -1  # in page_of: no page, one unordered list
-    SHORT_LIST = 8  # a list of so many states is searched rather than spread over a page
-    TRAIL = 4096
-    MOVED, WAITED, AT_GOAL, NO_PATH = 0, 1, 2, 3  # what run() answers
-    PATH_FULL = 4  # the path outgrew its buffer: grow_path() and run on
+    SHORT_LIST = 8  # a list of up to this many states is searched rather than spread over a page
+    PATH_FULL = 4  # the path outgrew its buffer: call grow_path() and run on
     GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
-    SEARCH, TRACE = 0, 1  # where an interval stands
-    ROUTE_VALID, BLOCKED, COST_INCREASED, SEARCH_EXHAUSTED = (
-        0,
-        1,
-        2,
-        3,
-    )  # why a search is started over; the planner has more reasons
+    SEARCH, TRACE = 0, 1  # the phases of an interval
+    ROUTE_VALID, BLOCKED, COST_INCREASED, SEARCH_EXHAUSTED = 0, 1, 2, 3  # reasons to restart; the planner has more
     REASONS = 32
-
-    def lowest(bits):
-        """The index of the lowest bit set."""
-        return (bits & -bits).bit_length() - 1
-
-    def prefetch(where):
-        """Nothing: Python has no cache lines."""
-
-
-def zeros(n, dtype):
-    """A memoryview: C values when compiled, range-checked ints when not. Memory is taken only where the search goes."""
-    return memoryview(np.zeros(n, dtype))
-
-
-def bit(i):
-    one = 1
-    return one << (i & 63)
-
-
-def _successors(neighbours):
-    """By direction from the parent and legal moves: the moves that can lead to something new.
-
-    The parent has been expanded: what it reaches in one step at no greater cost than by way of s needs no second look.
-    After a straight step these are the way back, the diagonals back, and each side whose diagonal back is legal (else
-    the parent could not step there); after a diagonal step, the way back and the straight steps back.
-    """
-    moves = np.arange(256, dtype=np.uint8)
-    table = np.tile(moves, (ROOT + 1, 1))
-    for d in range(8 if neighbours == 8 else neighbours):
-        back = _turned(d, 4)
-        if neighbours == 4:
-            table[d] &= ~back
-        elif d >= 4:
-            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
-        else:
-            for turn in (2, 6):
-                diagonal_back = _turned(d, turn + 1 if turn == 2 else turn - 1)
-                table[d] = np.where(moves & diagonal_back, table[d] & ~_turned(d, turn), table[d])
-            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
-    return table.reshape(-1)
-
-
-def _turned(direction, eighths):
-    """The bit of the direction so many eighths of a turn clockwise."""
-    clockwise = [0, 4, 1, 5, 2, 6, 3, 7]
-    return np.uint8(1 << clockwise[(clockwise.index(direction) + eighths) % 8])
 
 
 class Search:
@@ -112,13 +71,8 @@ class Search:
         n = len(moves)
         self.width, self.states, self.weighted = width, n, weighted
         self.moves, self.terrain = memoryview(moves), memoryview(terrain)
-        self.offset = memoryview(
-            np.array([-width, 1, width, -1, 1 - width, 1 + width, width - 1, -width - 1, 0], np.int32)
-        )
-        self.straight = STRAIGHT * 32 if weighted else STRAIGHT
-        self.diagonal = 2 * self.straight
-        if neighbours == 8:
-            self.diagonal = DIAGONAL * 32 if weighted else DIAGONAL
+        self.offset = offsets(width)
+        self.straight, self.diagonal = step_lengths(neighbours, weighted)
         self.word = zeros(n, np.uint64)
         self.next, self.prev = zeros(n, np.int32), zeros(n, np.int32)
         pages = min(64, max(4, n >> 14))
@@ -128,12 +82,12 @@ class Search:
         self.page_top, self.page_bits = zeros(pages, np.uint64), zeros(pages * PAGE // 64, np.uint64)
         self.head = zeros(pages * PAGE, np.int32)
         self.owner, self.free = zeros(pages, np.int32), zeros(pages, np.int32)
-        self.successors = memoryview(_successors(neighbours if not weighted else 0))
+        self.successors = successor_table(neighbours, weighted)
         self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
         self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
         self.cost_ahead = zeros(0, np.int64)
         self.buffer, self.capacity = zeros(2048, np.int32), 1024
-        self.trail = zeros(TRAIL, np.int32)
+        self.trail = zeros(MAX_TRAIL, np.int32)
         self.cells = zeros(0, np.int32)
         self.log, self.log_room = zeros(0, np.int32), 0
         self.logged = self.log_taken = 0
@@ -179,14 +133,8 @@ class Search:
         return s - self.offset[self.word[s] & DIRECTION]
 
     def octile(self, dx, dy):
-        """The shortest way on an empty grid; with moves in 4 directions diagonal is twice straight."""
-        if dx < 0:
-            dx = -dx
-        if dy < 0:
-            dy = -dy
-        if dx > dy:
-            return self.straight * (dx - dy) + self.diagonal * dy
-        return self.straight * (dy - dx) + self.diagonal * dx
+        """The cost of a shortest path on an empty grid."""
+        return octile(self.straight, self.diagonal, dx, dy)
 
     def h_between(self, s, t):
         y = s // self.width
@@ -1114,7 +1062,7 @@ class Search:
 
     def run_intervals(self):
         status = AT_GOAL if self.s_current == self.s_goal else WAITED
-        while status <= WAITED and self.intervals_left > 0 and self.trail_length < TRAIL:
+        while status <= WAITED and self.intervals_left > 0 and self.trail_length < MAX_TRAIL:
             status = self.search_step()
             if status >= PATH_FULL:
                 return status
@@ -1422,7 +1370,7 @@ class Search:
         return self.goal_f < FAR and not self.goal_found
 
     def trail_is_full(self):
-        return self.trail_length == TRAIL
+        return self.trail_length == MAX_TRAIL
 
     def memory(self):
         """Bytes of search state, the route included."""

@@ -28,9 +28,9 @@ from tb_planner.search.algorithms import (
     tba_star,
 )
 from tb_planner.search.grid import COST_STEPS, GoalBlocked, Grid, GridChange, StartBlocked
+from tb_planner.search.grid_math import STRAIGHT
 
 UNBOUNDED = 2**62
-STRAIGHT = 985  # the kernel's unit: a straight step
 
 MIN_CHUNK = 32
 """Expansions of the smallest chunk of a timed search: some microseconds compiled, a millisecond as plain Python."""
@@ -214,7 +214,7 @@ class TimeBoundedPlanner:
             code = self._run(1)
             self._budget(first=False)
             intervals -= 1
-            if code > kernel.WAITED or intervals == 0:
+            if code > Status.WAITED or intervals == 0:
                 return search.take_trail()
         if self.restart_every:
             self._run_with_periodic_restarts(intervals)
@@ -246,12 +246,12 @@ class TimeBoundedPlanner:
             self._budget(first=False, expansions=expansions)
         if self._is_restart_due():
             self._restart(RestartReason.PERIODIC)
-        while (code := self._search.search_and_trace()) > kernel.NO_PATH:
+        while (code := self._search.search_and_trace()) > Status.NO_PATH:
             if code == kernel.PATH_FULL:
                 self._search.grow_path()
             elif reason := self._passed_decreases_matter():
                 self._restart(reason)
-                code = kernel.WAITED
+                code = Status.WAITED
                 break
         if expansions is not None or isinstance(self._k, Resources):
             self._budget(first=False)
@@ -605,7 +605,7 @@ class TimeBoundedPlanner:
                 if reason := self._passed_decreases_matter():
                     self._restart(reason)
                     search.pass_interval()
-                    code = kernel.WAITED
+                    code = Status.WAITED
                     if search.intervals_left == 0:
                         break
             else:
@@ -619,7 +619,7 @@ class TimeBoundedPlanner:
         while (left := last - self._search.intervals) > 0 and not self._search.trail_is_full():
             if self._is_restart_due():
                 self._restart(RestartReason.PERIODIC)
-            if self._run(min(left, self.restart_every)) > kernel.WAITED:
+            if self._run(min(left, self.restart_every)) > Status.WAITED:
                 break
 
     def _is_restart_due(self) -> bool:

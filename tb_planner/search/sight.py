@@ -15,7 +15,7 @@ two modes, as in kernel.py. Unlike there, all that enters is checked here. The G
 try:
     import cython
 except ImportError:
-    from tb_planner.search import no_cython as cython
+    from tb_planner.search.grid_math import no_cython as cython
 
 COMPILED = cython.compiled
 
