@@ -1,8 +1,7 @@
-"""How often a robot's way switches, in the demo's changing office: tb_planner against a client that plans with A* anew
-every second.
+"""How often a robot's path switches in the demo's changing office: tb_planner against A* that plans anew every second.
 
-The clients are a Nav2 behaviour tree's: every second they ask for a path, and the robot is led along the last one.
-Without ROS and clock, so that a seed makes the same run on any machine.
+The client is that of a Nav2 behaviour tree: it requests a path every second, and the robot follows the last one. The
+planners run in a PlannerLoop, without ROS and clock, so that a seed makes the same run on any machine.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +18,15 @@ from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, mea
 from tb_planner import find_path, tba_star
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.cdr import Occupancy, Patch
 from tb_planner.maps.files import Map, read_map
-from tb_planner.maps.live_map import LiveMap, MapUpdate
+from tb_planner.maps.live_map import MapUpdate
+from tb_planner.maps.map_worker import MapIntake
+from tb_planner.navigation.budget import TickBudget
 from tb_planner.navigation.follower import Follower
+from tb_planner.navigation.loop import LoopSettings, PlannerLoop, ReceivedPose, TickContext
 from tb_planner.navigation.navigator import cell_of, way_out
 from tb_planner.navigation.path_planner import PathPlanner, PathStatus
-from tb_planner.search.planner import TimeBoundedPlanner
 from tb_planner.simulation.scenes import shared_file
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import Obstacle, RandomChange, read_script
@@ -41,65 +42,80 @@ WORLDS = {
 """Both have the office's script of obstacles, too."""
 
 DEFAULTS = PlannerParameters(expansions_per_tick=100_000)
-"""The node's, and about what its 10 ms a tick are."""
+"""The node's; its 10 ms per tick are about this many expansions."""
 SETTINGS = DEFAULTS.settings()
 STEP_S, STEPS_A_TICK, TICKS_A_SECOND = 0.025, 2, 20
 LIMIT_S = 300
 SWITCH_M = 0.2
-"""A path that leads so far away from the one before is another one: the robot's radius, about."""
+"""A path that leads farther than this from the one before is a switch: about the robot's radius."""
 FARTHER_M = (0.5, 1.0, 2.0)
-"""Counted apart: what a switch is decides what comes out."""
+"""Other thresholds, counted as well: the definition of a switch decides the result."""
 
 
-# ---------------------------------------------------------------------- who is asked
-class Planner(Protocol):
-    """Is told of every map, and asked for a path every second; None: there is none."""
-
-    def take_in(self, update: MapUpdate) -> None: ...
-
-    def path(self, pose: Pose2D) -> Points | None: ...
-
-
-class PlainAStar:
-    """From where the robot is, on the map as it is; nothing is kept."""
+# ---------------------------------------------------------------------- the planners
+class PathClient:
+    """Requests a path every second from a planner that a PlannerLoop ticks."""
 
     def __init__(self) -> None:
-        self._map: MapUpdate | None = None
+        self.is_asked = False
+        self.path: Points | None = None
+        """The last path; None if there is none."""
 
-    def take_in(self, update: MapUpdate) -> None:
-        self._map = update
+    @property
+    def has_path(self) -> bool:
+        return self.path is not None
 
-    def path(self, pose: Pose2D) -> Points | None:
-        assert self._map is not None
-        start = way_out(self._map, pose, SETTINGS.start_tolerance_m)
-        goal = cell_of(self._map.geometry, GOAL)
-        if start is None or self._map.grid.is_blocked(goal):
+    def request(self) -> None:
+        self.is_asked, self.path = True, None
+
+    def use_settings(self, settings: LoopSettings) -> None: ...
+
+    def forget(self) -> None: ...
+
+    def tick(self, context: TickContext, budget: TickBudget) -> None:
+        raise NotImplementedError
+
+
+class PlainAStar(PathClient):
+    """Plans from the robot's pose on the present map, and keeps nothing."""
+
+    def tick(self, context: TickContext, budget: TickBudget) -> None:
+        if self.is_asked and context.map is not None and context.pose is not None:
+            self.is_asked, self.path = False, self._plan(context.map, context.pose)
+
+    def _plan(self, map_update: MapUpdate, pose: Pose2D) -> Points | None:
+        start = way_out(map_update, pose, SETTINGS.start_tolerance_m)
+        goal = cell_of(map_update.geometry, GOAL)
+        if start is None or map_update.grid.is_blocked(goal):
             return None
-        cells = find_path(self._map.grid, start, goal, tba_star()).cells
-        return self._map.geometry.to_world_array(np.array(cells)) if cells else None
+        cells = find_path(map_update.grid, start, goal, tba_star()).cells
+        return map_update.geometry.to_world_array(np.array(cells)) if cells else None
 
 
-class TbPlanner:
-    """The search for a path as the node's actions have it; it is searched for in ticks until it is found."""
+class TbPlanner(PathClient):
+    """Plans as the node's actions do, and keeps its search and its path between requests."""
 
     def __init__(self) -> None:
-        self._path_planner = PathPlanner(SETTINGS, DEFAULTS.path_tolerance_m)
+        super().__init__()
+        self._planner = PathPlanner(SETTINGS, DEFAULTS.path_tolerance_m)
+        self._has_begun = False
 
-    def take_in(self, update: MapUpdate) -> None:
-        self._path_planner.update_map(update)
-
-    def path(self, pose: Pose2D) -> Points | None:
-        self._path_planner.request(pose, [GOAL], start_is_robot=True)
-        answer = self._path_planner.step(TimeBoundedPlanner.search)
-        while answer.status == PathStatus.SEARCHING:
-            answer = self._path_planner.step(TimeBoundedPlanner.search)
-        return None if answer.path is None else answer.path.points_m
-
-
-PLANNERS: dict[str, Callable[[], Planner]] = {'A* every second': PlainAStar, 'tb_planner': TbPlanner}
+    def tick(self, context: TickContext, budget: TickBudget) -> None:
+        if context.map_update is not None:
+            self._planner.update_map(context.map_update)
+        if not self.is_asked or context.pose is None:
+            return
+        if not self._has_begun:
+            self._planner.request(context.pose, [GOAL], start_is_robot=True)
+        result = self._planner.step(budget.search_for)
+        self.is_asked = self._has_begun = result.status == PathStatus.SEARCHING
+        self.path = None if result.path is None else result.path.points_m
 
 
-# ---------------------------------------------------------------------- the robot and its way
+PLANNERS: dict[str, Callable[[], PathClient]] = {'A* every second': PlainAStar, 'tb_planner': TbPlanner}
+
+
+# ---------------------------------------------------------------------- the robot and its path
 class Leader:
     """Leads the robot along a path by waypoints in sight."""
 
@@ -119,7 +135,7 @@ class Leader:
         self._follower.take_over(self._follower.waypoint)
 
     def waypoint(self, terrain: NDArray[np.uint16], pose: Pose2D) -> Pose2D:
-        """Its own place if it is to stay."""
+        """The robot's own pose if it has to stay."""
         position = self._geometry.to_grid(pose.x_m, pose.y_m)
         passed = self._follower.passed(terrain, self._cells, position) if len(self._cells) else None
         if passed is None:
@@ -134,16 +150,16 @@ class Switches:
     """Compares each path with the one before."""
 
     paths: int = 0
-    """That were not the very same as the one before: the controller is given them."""
+    """Paths that differ from the one before: the controller gets them."""
     switches: int = 0
     unforced: int = 0
     """Switches from a path that was not blocked."""
     farther: dict[float, int] = field(default_factory=lambda: dict.fromkeys(FARTHER_M, 0))
-    """Switches by so much and more."""
+    """Switches by threshold."""
     _last: Points | None = field(default=None, repr=False)
 
     def see(self, path: Points, pose: Pose2D, update: MapUpdate) -> bool:
-        """Whether it is a new one."""
+        """Returns whether the path is a new one."""
         last, self._last = self._last, path
         if path is last:
             return False
@@ -153,19 +169,19 @@ class Switches:
         apart_m = farthest_m(path, last)
         if apart_m > SWITCH_M:
             self.switches += 1
-            self.unforced += stands(last, pose, update)
+            self.unforced += is_free_ahead(last, pose, update)
         for least_m in FARTHER_M:
             self.farther[least_m] += apart_m > least_m
         return True
 
 
 def farthest_m(path: Points, other: Points) -> float:
-    """Of the path's points from the other path."""
+    """The largest distance of one of the path's points from the other path."""
     apart = path[:, None, :] - other[None, :, :]
     return float(np.sqrt((apart**2).sum(axis=2).min(axis=1).max()))
 
 
-def stands(path: Points, pose: Pose2D, update: MapUpdate) -> bool:
+def is_free_ahead(path: Points, pose: Pose2D, update: MapUpdate) -> bool:
     """Whether nothing blocks it ahead of the robot."""
     here = int(np.hypot(*(path - (pose.x_m, pose.y_m)).T).argmin())
     x, y = np.floor(update.geometry.to_grid_array(path[here:])).astype(int).T
@@ -173,28 +189,42 @@ def stands(path: Points, pose: Pose2D, update: MapUpdate) -> bool:
 
 
 # ---------------------------------------------------------------------- a run
-def run(office: Map, script: list[Obstacle], world: str, planner: Planner, seed: int) -> Row:
+class StrictLog:
+    """This world sends no bad message."""
+
+    def warn(self, kind: str, text: str, *, same: str = '') -> None:
+        raise AssertionError(text)
+
+    def error(self, kind: str, text: str) -> None:
+        raise AssertionError(text)
+
+
+def run(office: Map, script: list[Obstacle], world: str, planner: PathClient, seed: int) -> Row:
     settings = SimulationSettings(world='changing', dt_s=STEP_S, seed=seed, script_from_goal=True, change=WORLDS[world])
     simulation = Simulation(office.occupancy, office.geometry, START, settings, script)
     simulation.set_goal(GOAL)
-    live_map, leader, switches = LiveMap(DEFAULTS.costmap_config), Leader(office.geometry), Switches()
-    live_map.full(simulation.whole_map().occupancy, office.geometry)
-    update: MapUpdate | None = None
+    leader, switches = Leader(office.geometry), Switches()
+    maps, poses = MapIntake(DEFAULTS.map_settings(), StrictLog()), ReceivedPose(DEFAULTS.pose_timeout_s)
+    loop = PlannerLoop(DEFAULTS.loop_settings(), maps, poses, StrictLog(), lambda: 0.0)
+    loop.path_handlers = [planner]
+    maps.take_map(Occupancy('', 0, office.geometry, simulation.whole_map().occupancy))
     driven_m, tick = 0.0, 0
     while not has_arrived(simulation) and tick < LIMIT_S * TICKS_A_SECOND:
-        if (latest := live_map.latest()) is not None:
-            update = latest
-            planner.take_in(update)
-        assert update is not None
-        pose = simulation.pose
-        path = planner.path(pose) if tick % TICKS_A_SECOND == 0 else None
-        if path is not None and switches.see(path, pose, update):
-            leader.follow(path)
-        simulation.drive_to(leader.waypoint(update.grid.cost_u16, pose))
+        now_s, pose = tick / TICKS_A_SECOND, simulation.pose
+        poses.take(pose, now_s)
+        if is_due := tick % TICKS_A_SECOND == 0:
+            planner.request()
+        loop.tick(now_s)
+        while planner.is_asked:  # a search of several ticks takes no time here
+            loop.tick(now_s)
+        assert loop.map is not None
+        if is_due and planner.path is not None and switches.see(planner.path, pose, loop.map):
+            leader.follow(planner.path)
+        simulation.drive_to(leader.waypoint(loop.map.grid.cost_u16, pose))
         for _ in range(STEPS_A_TICK):
             simulation.step()
         driven_m += math.dist((pose.x_m, pose.y_m), (simulation.pose.x_m, simulation.pose.y_m))
-        tell(simulation, live_map)
+        publish_changes(simulation, maps)
         tick += 1
     return {
         'arrived': has_arrived(simulation),
@@ -213,11 +243,12 @@ def has_arrived(simulation: Simulation) -> bool:
     return math.dist((pose.x_m, pose.y_m), (GOAL.x_m, GOAL.y_m)) <= SETTINGS.goal_tolerance_m
 
 
-def tell(simulation: Simulation, live_map: LiveMap) -> None:
-    """What is new on the map goes to the planner as a patch."""
-    news = simulation.changed_map()
-    if news is not None and news.changed is not None:
-        live_map.patch(news.occupancy[news.changed.slices], (news.changed.x0, news.changed.y0))
+def publish_changes(simulation: Simulation, maps: MapIntake) -> None:
+    """The changed part of the map goes to the planner as a patch."""
+    changed = simulation.changed_map()
+    if changed is not None and changed.changed is not None:
+        box = changed.changed
+        maps.take_patch(Patch('', 0, (box.x0, box.y0), changed.occupancy[box.slices]))
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
@@ -252,8 +283,8 @@ def summary(rows: list[Row]) -> str:
     ]
     return '\n'.join(
         [
-            f'\nmeans a run; a switch leads more than {SWITCH_M} m away from the path before, which was not blocked '
-            'if it was unforced',
+            f'\nmeans per run; a switch leads more than {SWITCH_M} m away from the path before; it is unforced if that '
+            'path was not blocked',
             table(header, lines),
             *(f'{world}: {ratios(group)}' for world, group in by_world.items()),
         ]
@@ -270,14 +301,14 @@ def ratios(rows: list[Row]) -> str:
     theirs, ours = (
         {name: sum(row[name] for row in rows if row['planner'] == planner) for name in COUNTS} for planner in PLANNERS
     )
-    told = (f'{name} {ours[name] / theirs[name]:.2f}' for name in COUNTS if theirs[name])
-    return f'tb_planner / A*: {", ".join(told)}'
+    found = (f'{name} {ours[name] / theirs[name]:.2f}' for name in COUNTS if theirs[name])
+    return f'tb_planner / A*: {", ".join(found)}'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--runs', type=int, help='for each world and planner (20)')
+    parser.add_argument('--runs', type=int, help='runs for each world and planner (20)')
 
 
 OSCILLATION = Experiment(
-    'oscillation', 'switches of the way, against A* every second, in a changing world', add_arguments, plan, summary
+    'oscillation', 'switches of the path, against A* every second, in a changing world', add_arguments, plan, summary
 )

@@ -44,8 +44,8 @@ class MapSettings:
 
 
 @dataclass(frozen=True)
-class MapSource:
-    """The map in one frame. A map in another frame is another source: routes and poses cannot move between them."""
+class FrameMap:
+    """The map in one frame. Routes and poses cannot move to a map in another frame."""
 
     frame: str
     live_map: LiveMap
@@ -107,9 +107,9 @@ class MapIntake:
             text = f'{error or "not enough memory for other costs"}; the costs stay as they were'
             self._problems.error('parameters', text)
 
-    def _new_source(self, frame: str) -> MapSource:
+    def _new_source(self, frame: str) -> FrameMap:
         live_map = LiveMap(self._settings.costmap_config, corner_cutting=self._settings.corner_cutting)
-        return MapSource(frame, live_map)
+        return FrameMap(frame, live_map)
 
     def _count(self, received_s: float | None) -> None:
         self.received_s = received_s
