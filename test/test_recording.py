@@ -29,10 +29,9 @@ from tb_planner.geometry import MapGeometry
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.recording import About, RecordedWalk, Recorder, Replay, read_record, writer
-from tb_planner.recording.encoder import Encoder
 from tb_planner.recording.format import (
     HAS_POSE,
-    KEPT_CLEAR,
+    INFLATED,
     MAGIC,
     OBSTACLE,
     UNKNOWN,
@@ -46,8 +45,7 @@ from tb_planner.recording.format import (
     from_varints,
     pack,
 )
-from tb_planner.recording.frame import Frame
-from tb_planner.recording.writer import NotRecorded, RecordWriter, empty_record, keep_older
+from tb_planner.recording.writer import Encoder, Frame, NotRecorded, RecordWriter, empty_record, keep_older
 from tb_planner.search.algorithms import RestartReason
 
 IDLE = Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0)
@@ -74,7 +72,7 @@ class Witness(RecordedWalk):
                 'blocked': planner.grid.blocked,
                 'picture': planner.search_picture(),
                 'route': planner.route,
-                'way_back': planner.backtracking_length,
+                'backtracking': planner.backtracking_length,
                 'open_size': planner.open_size,
                 'cell': planner.current_cell,
                 'status': planner.status.name,
@@ -99,7 +97,7 @@ def compare(seen, record):
         shown = np.where(replay.expanded, 50, np.where(replay.open, 100, -1))
         assert np.array_equal(shown, expected['picture']), replay.tick
         assert list(map(tuple, replay.route.tolist())) == list(expected['route'])
-        assert replay.way_back == expected['way_back']
+        assert replay.backtracking_length == expected['backtracking']
         assert record.columns['open_size'][replay.tick] == expected['open_size']
 
 
@@ -195,7 +193,7 @@ class RecordedTrip(Trip):
                 'blocked': self.blocked,
                 'picture': np.full(self.blocked.shape, -1) if planner is None else planner.search_picture(),
                 'route': [tuple(cell) for cell in self.navigator.plan_cells().tolist()],
-                'way_back': self.navigator.way_back,
+                'backtracking': self.navigator.way_back,
                 'open_size': 0 if planner is None else planner.open_size,
             }
         )
@@ -295,7 +293,7 @@ def test_obstacles_margins_and_unknown_cells_are_told_apart(tmp_path):
     classes = classes_of(update.grid.cost_u16, update.obstacles(update.grid.box), update.unknown(update.grid.box))
     assert np.array_equal(classes == OBSTACLE, occupancy == 100)
     assert np.array_equal(classes == UNKNOWN, occupancy == -1)
-    assert np.array_equal(classes == KEPT_CLEAR, update.grid.blocked & (occupancy != 100))
+    assert np.array_equal(classes == INFLATED, update.grid.blocked & (occupancy != 100))
     assert classes[20, 20] == 0
 
 
@@ -350,9 +348,9 @@ def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
     occupancy[10, 10:12] = 100
     live.full(occupancy, MapGeometry(40, 30, 0.1))
     updates.append(live.latest())
-    from tb_planner.recording.recorder import map_news
+    from tb_planner.recording.recorder import map_change
 
-    encoder.chunk([IDLE._replace(news=map_news(update, real_time=False)) for update in updates])
+    encoder.chunk([IDLE._replace(change=map_change(update, real_time=False)) for update in updates])
     assert np.array_equal(encoder._classes == OBSTACLE, occupancy == 100)
 
 
@@ -407,11 +405,11 @@ def test_what_is_left_out_of_a_record_is_counted(tmp_path):
 def test_what_is_not_a_record_is_refused(tmp_path):
     path = tmp_path / 'no.tbrun'
     for data, why in (
-        (b'', 'it is empty'),
+        (b'', 'the file is empty'),
         (b'PK\3\4 something', 'begins with'),
         (MAGIC[:-1] + b'\x02', 'version'),
-        (MAGIC, 'no beginning'),
-        (MAGIC + pack({'kind': 'ticks', 'count': 0, 'first': 0, 'events': []}), 'no beginning'),
+        (MAGIC, 'the file has no head'),
+        (MAGIC + pack({'kind': 'ticks', 'count': 0, 'first': 0, 'events': []}), 'the file has no head'),
     ):
         path.write_bytes(data)
         with pytest.raises(BadRecord, match=why):
@@ -493,7 +491,7 @@ def test_a_column_of_more_numbers_than_there_can_be_ticks_is_not_worked_out(tmp_
     path = written(tmp_path)
     path.write_bytes(path.read_bytes() + chunk_of({'kind': 'more', 'columns': [['more', 'varint', 9999]]}, bytes(9999)))
     monkeypatch.setattr('tb_planner.recording.format.LARGEST_PART', 9998)
-    with pytest.raises(BadRecord, match='numbers of more than 9998 bytes'):
+    with pytest.raises(BadRecord, match='column of numbers has more than 9998 bytes'):
         read_record(path)
 
 
@@ -501,7 +499,7 @@ def test_a_head_of_more_than_there_can_be_events_is_not_worked_out(tmp_path, mon
     path = written(tmp_path)
     path.write_bytes(path.read_bytes() + chunk_of({'kind': 'more', 'events': 5000 * [{}], 'columns': []}))
     monkeypatch.setattr('tb_planner.recording.format.LARGEST_PART', 9998)
-    with pytest.raises(BadRecord, match=r'a head of 2\d+ bytes; at most 9998'):
+    with pytest.raises(BadRecord, match=r'a head has 2\d+ bytes; it must have at most 9998'):
         read_record(path)
 
 
@@ -576,15 +574,15 @@ def a_status_that_is_a_number(head, columns):
         (a_tick_more, r'entries; there are \d+ ticks'),
         (half_a_tick, r'a chunk has 0\.5 ticks'),
         (fewer_ticks_than_none, 'a chunk has -1 ticks'),
-        (shares_of_more_than_there_is, r'expanded is \d+ long; its ticks have 2147483648 of it'),
-        (a_root_more, r'roots is \d+ long'),
+        (shares_of_more_than_there_is, r'expanded has \d+ entries; its ticks need 2147483648'),
+        (a_root_more, r'roots has \d+ entries'),
         (a_number_without_end, 'a number has more than 35 bits'),
-        (a_map_larger_than_it_is, 'map is 12000 long; its ticks have 1000000000000 of it'),
+        (a_map_larger_than_it_is, 'map has 12000 entries; its ticks need 1000000000000'),
         (a_map_of_texts, "has '200' x 60 cells"),
         (a_map_that_is_less_than_nothing, 'has -200 x -60 cells'),
         (an_event_at_no_tick, 'an event is at tick 1000000000'),
-        (a_restart_for_no_reason, 'restarts that are no texts'),
-        (a_status_that_is_a_number, 'status or restarts that are no texts'),
+        (a_restart_for_no_reason, 'restarts that are not strings'),
+        (a_status_that_is_a_number, 'a status or restarts that are not strings'),
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )
@@ -597,14 +595,14 @@ def test_what_does_not_fit_together_is_refused_with_what_it_is(tmp_path, change,
 @pytest.mark.parametrize('name', ['expanded', 'changes'])
 def test_cells_that_the_map_has_not_are_told_of_and_not_made_room_for(tmp_path, name):
     replay = Replay(read_record(changed(tmp_path, beyond_the_map(name))))
-    with pytest.raises(BadRecord, match='tick 1 tells of cell 17179869184; the map has 12000'):
+    with pytest.raises(BadRecord, match='tick 1 names cell 17179869184; the map has 12000 cells'):
         list(replay)
 
 
 def test_a_title_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / 'no.tbrun'
     path.write_bytes(MAGIC + pack({'kind': 'head', 'title': ['</script>']}))
-    with pytest.raises(BadRecord, match='its title is'):
+    with pytest.raises(BadRecord, match='the title is'):
         read_record(path)
 
 
@@ -613,7 +611,7 @@ def test_a_full_disk_is_told_of_and_closing_does_not_fail(tmp_path):
     written_by = RecordWriter('/dev/null', About(), chunk_s=1000)
     written_by._file.close()
     written_by._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
-    written_by.put(IDLE, 500)
+    written_by.put(IDLE)
     written_by.close()
     assert 'No space left' in written_by.error
     with pytest.raises(OSError, match='No space left'):
@@ -626,7 +624,7 @@ def test_only_a_record_is_written_over(tmp_path):
     path.write_text('tb_planner: {}')
     link.symlink_to(path)
     for there in (path, link):
-        with pytest.raises(OSError, match='it is there already, and is no record of a run'):
+        with pytest.raises(OSError, match='the file exists and is not the record of a run'):
             Recorder(there, About())
         assert path.read_text() == 'tb_planner: {}'
     for data in (b'', MAGIC[:3], written(tmp_path).read_bytes()):
@@ -641,7 +639,7 @@ def test_only_a_record_is_emptied(tmp_path):
     path.write_text('tb_planner: {}')
     link.symlink_to(path)
     for there in (path, link):
-        with pytest.raises(FileExistsError, match='it is there already, and is no record of a run'):
+        with pytest.raises(FileExistsError, match='the file exists and is not the record of a run'):
             empty_record(there)
         assert path.read_text() == 'tb_planner: {}'
     for data in (b'', written(tmp_path).read_bytes()):
@@ -677,7 +675,7 @@ def test_nothing_else_is_moved_out_of_the_way_or_written_over(tmp_path):
     assert path.read_text() == 'Minutes of a meeting'
     shutil.move(written(tmp_path), path)
     older.write_text('Minutes of a meeting')
-    with pytest.raises(FileExistsError, match='no record of a run'):
+    with pytest.raises(FileExistsError, match='is not the record of a run'):
         keep_older(path)
     assert older.read_text() == 'Minutes of a meeting'
     older.unlink()
@@ -720,13 +718,13 @@ def test_a_clock_that_is_set_stands_still_meanwhile(tmp_path):
     path = tmp_path / 'run.tbrun'
     writes = RecordWriter(path, About())
     for time_s in (0.0, 0.5, 1.7e9, 1.7e9 + 0.5, 3.0, 3.5):
-        writes.put(IDLE._replace(time_s=time_s), 500)
+        writes.put(IDLE._replace(time_s=time_s))
     writes.close()
     assert read_record(path).columns['time_us'].tolist() == [0, 500_000, 0, 500_000, 0, 500_000]
 
 
 def test_frames_that_nobody_writes_are_dropped_and_all_is_told_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, 'MOST_WAITING', 40_000)
+    monkeypatch.setattr(writer, 'MAX_WAITING_BYTES', 40_000)
     path = tmp_path / 'trip.tbrun'
     trip = RecordedTrip(path, wall(30), (0.55, 0.55), (5.5, 0.55), k=40)
     trip.recorder.close()
@@ -742,7 +740,7 @@ def test_frames_that_nobody_writes_are_dropped_and_all_is_told_anew(tmp_path, mo
 
 
 def test_where_ticks_do_not_come_in_real_time_they_wait_for_the_writer_and_none_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, 'MOST_WAITING', 40_000)
+    monkeypatch.setattr(writer, 'MAX_WAITING_BYTES', 40_000)
     path = tmp_path / 'trip.tbrun'
     trip = RecordedTrip(path, wall(30), (0.55, 0.55), (5.5, 0.55), k=40)
     trip.recorder.close()
@@ -766,17 +764,17 @@ def test_only_a_robot_does_not_wait_for_its_record_to_be_written_to_the_end(monk
         chunks_taken.append(chunk)
 
     writes = RecordWriter(None, About(), chunk_s=1000, also=slow_disk, real_time=real_time)
-    writes.put(IDLE, 500)
+    writes.put(IDLE)
     later = threading.Timer(0.3, may_go_on.set)
     later.start()
     writes.close()
-    assert ('not written after' in writes.error) == real_time
+    assert ('were not written within' in writes.error) == real_time
     assert len(chunks_taken) == (1 if real_time else 2)
     later.join()
 
 
 def test_who_waits_for_a_disk_that_fails_goes_on(monkeypatch):
-    monkeypatch.setattr(writer, 'MOST_WAITING', 100)
+    monkeypatch.setattr(writer, 'MAX_WAITING_BYTES', 100)
 
     def full_disk(chunk, taken=[]):  # noqa: B006
         taken.append(chunk)
@@ -785,7 +783,7 @@ def test_who_waits_for_a_disk_that_fails_goes_on(monkeypatch):
 
     writes = RecordWriter(None, About(), chunk_s=1000, also=full_disk, real_time=False)
     for _ in range(10):
-        writes.put(IDLE, 500)
+        writes.put(IDLE)
     writes.close()
     assert 'No space left' in writes.error
 
@@ -796,7 +794,7 @@ def test_a_walk_that_is_not_recorded_to_its_end_is_an_error(tmp_path):
     recorded = RecordedWalk(tmp_path / 'walk.tbrun', planner, Static(Grid(free_room(12, 9))), About(), chunk_s=1000)
     recorded._writer._file.close()
     recorded._writer._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
-    with pytest.raises(NotRecorded, match=r'not recorded to its end: .*No space left'), recorded:
+    with pytest.raises(NotRecorded, match=r'lacks the end of the walk: .*No space left'), recorded:
         run = move_to_goal(planner, recorded)
     assert run.cells[-1] == (10, 7)
 
@@ -816,7 +814,7 @@ def test_states_come_back_from_runs():
 
 def test_a_blocked_class_is_a_blocked_cell():
     costs = np.array([[1.0, 1.5, 3.0, 4095.0, np.inf]], np.float32)
-    classes = classes_of(Grid(costs).terrain, None, None)
+    classes = classes_of(Grid(costs).cost_u16, None, None)
     assert (classes >= 252).tolist() == [[False] * 4 + [True]]
     assert (np.diff(classes[0, :4].astype(int)) > 0).all()
 

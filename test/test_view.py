@@ -20,10 +20,14 @@ from PIL import Image
 from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
 from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED, as_varints, pack
+from tb_planner.search.algorithms import RestartReason
 from tb_planner.view import make_page
 from tb_planner.view import page as view_page
 from tb_planner.view.page import SCRIPTS
 
+ELEMENTS = (Path(view_page.__file__).parent / 'elements.js').read_text()
+REASONS = dict(re.findall(r"^  (\w+): '([^']+)',$", ELEMENTS.partition('const REASONS')[2].partition('};')[0], re.M))
+"""The words of the page for the reasons of restarts."""
 LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
 """All of it: the beginning of a long record is shown while the rest is being loaded, and before the scout sets out."""
 SETTLED = 'tbPlanner.isSettled && tbPlanner.replay.tick === tbPlanner.target'
@@ -132,9 +136,9 @@ def test_scripts_know_the_numbers_of_the_format():
     from tb_planner.view.page import _read
 
     text = ''.join(_read(name) for name in SCRIPTS)
-    for name in ('NEW_SEARCH', 'NEW_ROUTE', 'HAS_POSE', 'HAS_WAYPOINT', 'DEAREST', 'UNKNOWN', 'UNKNOWN_BLOCKED'):
+    for name in ('NEW_SEARCH', 'NEW_ROUTE', 'HAS_POSE', 'HAS_WAYPOINT', 'HIGHEST_COST', 'UNKNOWN', 'UNKNOWN_BLOCKED'):
         assert re.search(rf'\b{name} = {getattr(here, name)}\b', text), name
-    for name in ('KEPT_CLEAR', 'OBSTACLE'):
+    for name in ('INFLATED', 'OBSTACLE'):
         assert re.search(rf'\b{name} = {getattr(here, name)}\b', text), name
     magic = ', '.join(f'0x{byte:02x}' for byte in MAGIC)
     assert magic in text
@@ -176,9 +180,9 @@ def test_the_command_serves_nothing_unless_told_to(example, tmp_path):
 def test_the_command_refuses_what_it_cannot_show(tmp_path):
     for name, data, why in (
         ('none', None, 'No such file'),
-        ('empty', b'', 'it is empty'),
+        ('empty', b'', 'the file is empty'),
         ('picture', b'\x89PNG\r\n', 'begins with'),
-        ('no_ticks', MAGIC, 'no beginning'),
+        ('no_ticks', MAGIC, 'the file has no head'),
     ):
         if data is not None:
             (tmp_path / name).write_bytes(data)
@@ -427,7 +431,7 @@ def test_restarts_are_marked_at_their_ticks_with_their_reasons(shown):
         'Array.from(document.querySelectorAll("#restarts button"), '
         'b => [Number(b.dataset.tick), b.lastChild.textContent])'
     )
-    assert listed == [[tick, ', '.join(reasons).replace('_', ' ')] for tick, reasons in record.restarts]
+    assert listed == [[tick, ', '.join(REASONS[reason] for reason in reasons)] for tick, reasons in record.restarts]
     assert len(listed) > 3
     left, top, width, _ = page.box_of('times')
     picture = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert('RGB'))
@@ -439,6 +443,10 @@ def test_restarts_are_marked_at_their_ticks_with_their_reasons(shown):
         assert page.run(f'tbPlanner.timeline.restartNear({x}).restarts') == reasons
     others = [x for x in marked if all(abs(x - tick / (record.ticks - 1) * width) > 6 for tick, _ in record.restarts)]
     assert others == []
+
+
+def test_the_page_has_words_for_every_reason_of_a_restart():
+    assert sorted(REASONS) == sorted(reason.value for reason in RestartReason)
 
 
 def test_of_very_many_restarts_some_are_listed_and_among_them_the_present_one(shown):
@@ -609,16 +617,16 @@ def test_on_a_low_screen_the_map_is_not_below_other_things(browser, example, siz
     page.close()
 
 
-def test_the_help_tells_of_clicks_what_they_do(shown):
-    """Where the page is heard a click is a goal, and two are no way to see all of the map."""
+def test_the_help_explains_clicks_as_they_work(shown):
+    """A live page that accepts input sets a goal on a click; a double-click then does not show the whole map."""
     page, _ = shown
     page.press('?')
-    told = 'document.getElementById("help").innerText'
-    page.wait_for(f'{told}.includes("double-click to see all")')
-    assert 'goal' not in page.run(told)
+    text = 'document.getElementById("help").innerText'
+    page.wait_for(f'{text}.includes("double-click to show the whole map")')
+    assert 'goal' not in page.run(text)
     page.run('document.getElementById("tools").hidden = false')
-    assert 'A click on the map gives the robot a goal' in page.run(told)
-    assert 'double-click' not in page.run(told)
+    assert 'Click on the map to set a goal' in page.run(text)
+    assert 'double-click' not in page.run(text)
 
 
 def test_everything_that_is_pressed_has_a_name(shown):
@@ -660,7 +668,7 @@ def test_a_large_record_is_in_the_page_in_pieces(browser, tmp_path, example, mon
 def test_a_page_without_a_record_says_so(browser, tmp_path):
     page = shown_from(browser, tmp_path / 'none.html', b'')
     page.wait_for('document.getElementById("message")?.textContent.length > 0')
-    assert 'no record in this page' in page.run('document.getElementById("message").textContent')
+    assert 'contains no record' in page.run('document.getElementById("message").textContent')
     page.close()
 
 
@@ -669,7 +677,7 @@ def test_what_is_not_a_record_is_said_on_the_page(browser, tmp_path):
     path.write_text(make_page(b'something else'), encoding='utf-8')
     page = browser.open(path.as_uri())
     page.wait_for('document.getElementById("message")?.textContent.length > 0')
-    assert 'not the record of a run' in page.run('document.getElementById("message").textContent')
+    assert 'not a record of a run' in page.run('document.getElementById("message").textContent')
     page.close()
 
 
@@ -706,9 +714,9 @@ def a_map_that_is_not_there(head, columns):
 @pytest.mark.parametrize(
     ('change', 'told'),
     [
-        (ticks_without_end, 'time_us is not there for each tick'),
-        (shares_of_more_than_there_is, 'expanded is longer or shorter than it says'),
-        (a_map_that_is_not_there, 'A map of 1000000 × 1000000 cells is not all there'),
+        (ticks_without_end, 'time_us must have one value for each tick'),
+        (shares_of_more_than_there_is, 'the length of expanded is wrong'),
+        (a_map_that_is_not_there, 'A map of 1000000 × 1000000 cells is incomplete'),
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )

@@ -13,8 +13,7 @@ from PIL import Image
 from tb_planner import Grid
 from tb_planner.geometry import Pose2D
 from tb_planner.recording import About
-from tb_planner.recording.frame import Frame, MapNews
-from tb_planner.recording.writer import RecordWriter
+from tb_planner.recording.writer import Frame, MapChange, RecordWriter
 from tb_planner.search.planner import Expanded
 from tb_planner.view import make_page
 
@@ -67,7 +66,7 @@ def frames():
             back=BACK,
             expansions=0,
             open_size=0,
-            news=MapNews(None, grid, None, (grid.cost_u16.copy(),), None, None) if is_first else None,
+            change=MapChange(None, grid, None, (grid.cost_u16.copy(),), None, None) if is_first else None,
             expanded=Expanded(True, -1, np.empty(0, np.int32)) if is_first else None,
             route=np.array(ROUTE, np.int32) if is_first else None,
             duration_s=duration_ms / 1000,
@@ -109,7 +108,7 @@ def shown(request, browser, tmp_path_factory):
     about = About('Made up', budget_s=BUDGET_MS / 1000, y_up=request.param)
     writer = RecordWriter(folder / 'run.tbrun', about)
     for frame in frames():
-        writer.put(frame, 500)
+        writer.put(frame)
     writer.close()
     path = folder / 'run.html'
     path.write_text(make_page((folder / 'run.tbrun').read_bytes()), encoding='utf-8')
@@ -150,7 +149,7 @@ def test_the_way_ahead_goes_through_the_cells_of_the_route(shown):
             assert shown.at(*place) == INK['ahead'], place
 
 
-def test_the_way_back_is_dashed_and_in_another_colour(shown):
+def test_backtracking_is_dashed_and_in_another_colour(shown):
     begin, end = centre(ROUTE[0]), centre(ROUTE[BACK])
     assert begin == ROBOT
     colours = shown.along((begin[0] - 0.8, begin[1]), (end[0] + 0.3, end[1]))

@@ -1,22 +1,22 @@
-"""The file: a magic number, then chunks. What a chunk holds can be shown as soon as it has come.
+"""The file format: a magic number, then chunks. A chunk can be shown as soon as it is complete.
 
     file   :=  MAGIC  chunk*
     chunk  :=  length (32 bits, little-endian)  body in zlib's format
     body   :=  length (32 bits, little-endian)  head in JSON  columns, one after the other
 
 The head names its columns as [name, kind, bytes]. Kinds are `varint` (unsigned numbers in groups of 7 bits, lowest
-first, the top bit says that more follow), `f4` (little-endian) and `u1`. A browser reads all of it with what it has
+first; the top bit means that more follow), `f4` (little-endian) and `u1`. A browser reads all of it with what it has
 (DecompressionStream, JSON, DataView).
 
-The first chunk's head has kind `head`, and says what is recorded; `version` is this format's, and `run` is this
-record's alone. All others have kind `ticks`: `first` is the number of their first tick, `count` how many there are,
-`events` is what happens rarely:
+The head of the first chunk has kind `head` and describes the run; `version` is the version of this format, and `run`
+identifies the record. All other chunks have kind `ticks`: `first` is the number of their first tick, `count` the
+number of ticks, and `events` what happens rarely:
 
-    {"tick": n, "status": "NAVIGATING"}         it has changed to this
-    {"tick": n, "goal": [x, y] or null}         so has the goal
-    {"tick": n, "restarts": ["blocked", …]}     the search was started over
-    {"tick": n, "map": {…}}                     all of the map is new: size, resolution, origin, moves
-    {"tick": n, "lost": m}                      before this tick m ticks could not be recorded
+    {"tick": n, "status": "NAVIGATING"}         the new status
+    {"tick": n, "goal": [x, y] or null}         the new goal
+    {"tick": n, "restarts": ["blocked", …]}     why the search restarted
+    {"tick": n, "map": {…}}                     a whole new map: size, resolution, origin, moves
+    {"tick": n, "lost": m}                      m ticks before this one could not be recorded
 
 Columns with an entry for each tick: `time_us` since the tick before, `duration_us`, `flags`, `x`, `y` and `yaw` of the
 robot, `waypoint_x`, `waypoint_y`, `left` and `back` (moves of the route that are left, and how many of them lead back),
@@ -25,11 +25,11 @@ robot, `waypoint_x`, `waypoint_y`, `left` and `back` (moves of the route that ar
 
 `expanded` is pairs of numbers: how many states to pass over, and how many expanded ones follow. `changes` is the same
 with the class of those cells as a third number. `route` is the first state, then a byte (dy + 1) * 3 + dx + 1 a step.
-`roots` are one more than the first states of the searches that begin (flag NEW_SEARCH); 0 says that there is no search
-any more. `map` is the classes of all cells of the maps that are all new.
+`roots` are the root states of new searches (flag NEW_SEARCH) plus 1; 0 means that there is no search any more. `map`
+is the classes of all cells of the new maps.
 
-What is not there can be computed: Open is the states next to expanded ones, by a move legal at that time, that are not
-expanded themselves. While the robot walks along its route, that is the last `left` moves of the route last given.
+The rest can be computed: the Open list is the states next to expanded ones, by a move legal at that time, that are not
+expanded themselves. While the robot follows its route, the last `left` moves of the newest route are ahead of it.
 """
 
 from __future__ import annotations
@@ -49,39 +49,39 @@ from tb_planner.search.grid import BLOCKED, COST_STEPS
 MAGIC = b'TBRUN\r\n\x01'
 VERSION = 1
 LEVEL = 1
-"""Of zlib. Higher ones make files a tenth smaller and take three times as long."""
+"""Compression level of zlib. Higher levels make files 10 % smaller and take three times as long."""
 LARGEST_CHUNK = 2**30
-"""Bytes of a body, as large as a map of 32,000² cells."""
+"""Largest body in bytes: a map of 32,000² cells."""
 LARGEST_RECORD = 2**32
-"""Bytes of all bodies together: a browser would hardly hold more, and a small file may say that it has far more."""
+"""Largest sum of all bodies in bytes: a browser can hardly hold more, and a small file may claim far more."""
 LARGEST_PART = 2**24
-"""Bytes of a head, or of a column of numbers, one for each tick: both are worked out to many times as much."""
+"""Largest head or varint column in bytes: both take many times as much memory when decoded."""
 GROUPS = 5
-"""Of 7 bits in a number, at most."""
+"""Largest number of 7-bit groups in a number."""
 
 NEW_SEARCH, NEW_ROUTE, HAS_POSE, HAS_WAYPOINT = 1, 2, 4, 8
-"""In flags."""
+"""Bits of the column `flags`."""
 
-DEAREST, UNKNOWN, UNKNOWN_BLOCKED, KEPT_CLEAR, OBSTACLE = 250, 251, 252, 253, 254
-"""Classes of cells. 0 is free, up to DEAREST it is the dearer to cross, and from UNKNOWN_BLOCKED on it is blocked."""
+HIGHEST_COST, UNKNOWN, UNKNOWN_BLOCKED, INFLATED, OBSTACLE = 250, 251, 252, 253, 254
+"""Classes of cells: 0 is free, 1 to HIGHEST_COST have a higher cost, UNKNOWN_BLOCKED and above are blocked."""
 LEVELS = 32
-"""Classes between a cost and twice that cost."""
+"""Number of classes between a cost and twice that cost."""
 
 _LENGTH = struct.Struct('<I')
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Errors that a head which is not as it should be may lead to."""
+"""Errors that a malformed head may raise."""
 
 
 class BadRecord(BadInput):
-    """A file that is not a record, or not one that can be read here."""
+    """A file is not a record, or not one that this version can read."""
 
 
 class TooLarge(BadRecord):
-    """One that would take too much memory."""
+    """A chunk would take too much memory."""
 
 
 class TogetherTooLarge(BadRecord):
-    """One that would, with what was read before it."""
+    """A chunk would take too much memory together with the chunks before it."""
 
 
 class Chunk(NamedTuple):
@@ -90,7 +90,7 @@ class Chunk(NamedTuple):
 
 
 class Column(NamedTuple):
-    """What goes into a chunk, as bytes."""
+    """One column of a chunk, as bytes."""
 
     name: str
     kind: str
@@ -98,7 +98,7 @@ class Column(NamedTuple):
 
 
 def as_varints(numbers: ArrayLike) -> bytes:
-    """Numbers below 2**35, none negative."""
+    """Encodes numbers from 0 to 2**35 - 1."""
     values = np.asarray(numbers, np.uint64)
     if not len(values):
         return b''
@@ -129,7 +129,7 @@ def from_varints(data: bytes | NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def as_runs(states: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sorted states as runs: how many are passed over before each, and its length."""
+    """Sorted states as runs: the gap before each run, and its length."""
     if not len(states):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     breaks = np.flatnonzero(np.diff(states) != 1) + 1
@@ -150,20 +150,20 @@ def from_runs(gaps: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np
 def classes_of(
     terrain: NDArray[np.uint16], obstacles: NDArray[np.bool_] | None, unknown: NDArray[np.bool_] | None
 ) -> NDArray[np.uint8]:
-    """By what it costs to cross cells, and what stands there."""
+    """The classes of cells, from their costs and marks."""
     classes = _CLASS_OF_COST[terrain]
     blocked = terrain == BLOCKED
     if obstacles is None:
         classes[blocked] = OBSTACLE
     else:
-        classes[blocked] = np.where(obstacles[blocked], OBSTACLE, KEPT_CLEAR)
+        classes[blocked] = np.where(obstacles[blocked], OBSTACLE, INFLATED)
     if unknown is not None:
         classes[unknown] = np.where(blocked[unknown], UNKNOWN_BLOCKED, UNKNOWN)
     return classes
 
 
 def pack(head: dict[str, Any], columns: Sequence[Column] = ()) -> bytes:
-    """A chunk."""
+    """Encodes a chunk."""
     head = {**head, 'columns': [[column.name, column.kind, len(column.data)] for column in columns]}
     text = json.dumps(head, separators=(',', ':'), ensure_ascii=False, allow_nan=False).encode()
     body = zlib.compress(b''.join((_LENGTH.pack(len(text)), text, *(column.data for column in columns))), LEVEL)
@@ -171,23 +171,23 @@ def pack(head: dict[str, Any], columns: Sequence[Column] = ()) -> bytes:
 
 
 def inflated(body: bytes, most: int) -> bytes:
-    """What is behind a chunk's length, if it is not larger than that."""
+    """The decompressed body of a chunk, of at most this size."""
     inflater = zlib.decompressobj()
-    plain = inflater.decompress(body, max(most, 1))  # 0 would be as much as there is
+    plain = inflater.decompress(body, max(most, 1))  # 0 would mean no limit
     if inflater.unconsumed_tail and most < LARGEST_CHUNK:
         raise TogetherTooLarge
     if inflater.unconsumed_tail:
-        raise TooLarge(f'it is of more than {LARGEST_CHUNK} bytes')
+        raise TooLarge(f'a chunk has more than {LARGEST_CHUNK} bytes')
     if not inflater.eof:
-        raise BadRecord('it is torn')
+        raise BadRecord('a chunk is incomplete')
     return plain
 
 
 def unpack(plain: bytes) -> Chunk:
-    """A body."""
+    """Decodes a body."""
     (length,) = _LENGTH.unpack_from(plain)
     if length > LARGEST_PART:
-        raise TooLarge(f'it has a head of {length} bytes; at most {LARGEST_PART} are possible')
+        raise TooLarge(f'a head has {length} bytes; it must have at most {LARGEST_PART}')
     at = _LENGTH.size + length
     head = json.loads(plain[_LENGTH.size : at])
     columns = {}
@@ -200,33 +200,36 @@ def unpack(plain: bytes) -> Chunk:
 def _column(kind: str, data: bytes) -> NDArray[Any]:
     if kind == 'varint':
         if len(data) > LARGEST_PART:
-            raise TooLarge(f'it has numbers of more than {LARGEST_PART} bytes')
+            raise TooLarge(f'a column of numbers has more than {LARGEST_PART} bytes')
         return from_varints(data)
     return np.frombuffer(data, {'f4': '<f4', 'u1': 'u1'}[kind])
 
 
 def check_begins(data: bytes) -> None:
-    """Whether a file that begins so may be a record; raises BadRecord."""
+    """Raises BadRecord if a file that begins with this data is not a record of this version."""
     if not data:
-        raise BadRecord('it is empty: nothing has been recorded')
+        raise BadRecord('the file is empty: nothing was recorded')
     if not data.startswith(MAGIC[:-1]):
-        raise BadRecord(f'it begins with {data[: len(MAGIC)]!r}; the record of a run begins with {MAGIC!r}')
+        raise BadRecord(f'the file begins with {data[: len(MAGIC)]!r}; the record of a run begins with {MAGIC!r}')
     if data[len(MAGIC) - 1 : len(MAGIC)] != MAGIC[-1:]:
         version = data[len(MAGIC) - 1 : len(MAGIC)]
-        raise BadRecord(f'it is of version {version!r}; this tb_planner reads version {MAGIC[-1:]!r}')
+        raise BadRecord(f'the record has version {version!r}; this tb_planner reads version {MAGIC[-1:]!r}')
 
 
 class Chunks:
-    """Of a file, to be gone through once. Left out are a last chunk that is torn, as a crash may leave it, and those
-    that would be too much together."""
+    """The chunks of a file, for one iteration.
+
+    It ends before an incomplete last chunk, which a crash may leave, and before chunks that would be too large
+    together.
+    """
 
     def __init__(self, data: bytes) -> None:
         check_begins(data)
         self._data = data
         self.end = len(MAGIC)
-        """Of the last one that could be read."""
+        """Offset after the last chunk that was read."""
         self.why = ''
-        """There was none after it, if there should have been."""
+        """Why reading ended there, if it was not the end of the file."""
 
     def __iter__(self) -> Iterator[Chunk]:
         left = LARGEST_RECORD
@@ -241,19 +244,19 @@ class Chunks:
                 plain = inflated(body, min(left, LARGEST_CHUNK))
                 chunk = unpack(plain)
             except TogetherTooLarge:
-                self.why = f'unpacked, it would be of more than {LARGEST_RECORD:,} bytes'
+                self.why = f'decompressed, the record would have more than {LARGEST_RECORD:,} bytes'
                 return
             except (zlib.error, struct.error, *MALFORMED) as error:
                 if isinstance(error, TooLarge) or not is_last:
-                    raise BadRecord(f'its chunk at byte {at} cannot be read: {error}') from error
-                self.why = f'its last chunk cannot be read: {error}'
+                    raise BadRecord(f'the chunk at byte {at} cannot be read: {error}') from error
+                self.why = f'the last chunk cannot be read: {error}'
                 return
             self.end = at + len(body)
             yield chunk
             left -= len(plain)
 
     def _next_body(self) -> bytes | None:
-        """None if it is not all there."""
+        """The next body, or None if it is incomplete."""
         at = self.end + _LENGTH.size
         if at > len(self._data):
             return None
@@ -264,7 +267,7 @@ class Chunks:
 def _make_classes_of_costs() -> NDArray[np.uint8]:
     terrain = np.arange(2**16)
     levels = np.rint(LEVELS * np.log2(np.maximum(terrain, COST_STEPS) / COST_STEPS))
-    return np.minimum(levels, DEAREST).astype(np.uint8)
+    return np.minimum(levels, HIGHEST_COST).astype(np.uint8)
 
 
 _CLASS_OF_COST = _make_classes_of_costs()

@@ -1,4 +1,7 @@
-"""Record: a file read back; Replay: what it shows at any tick."""
+"""Record: a recorded run, read from its file and checked; Replay: what it shows at each tick.
+
+A record may come from anywhere, and whoever shows it relies on its contents: they are checked first.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.recording.checks import SHARES, check_head, check_ticks
 from tb_planner.recording.format import (
     MAGIC,
     MALFORMED,
@@ -25,16 +27,25 @@ from tb_planner.recording.format import (
     from_varints,
 )
 
+SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'route_bytes'}
+"""Columns that ticks share, and the columns with the number of bytes of each tick."""
+PER_TICK = (
+    *('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size'),
+    *('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y'),
+    *SHARES.values(),
+)
+_MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1), (-1, -1))
+
 
 class Record:
-    """A run. Columns of the format by name, of all ticks; and what happens rarely, as the format's events."""
+    """A recorded run: the columns of the format by name, for all ticks, and the events."""
 
     left_out = 0
-    """Bytes at the end of its file."""
+    """Number of bytes at the end of the file that could not be read."""
     why = ''
-    """They are left out."""
+    """Why they could not be read."""
     end = 0
-    """Of what has been read of the file."""
+    """Offset of the first of them."""
 
     def __init__(self, parts: list[Chunk]) -> None:
         self.head: dict[str, Any] = parts[0].head if parts else {}
@@ -53,22 +64,22 @@ class Record:
 
     @property
     def restarts(self) -> list[tuple[int, list[str]]]:
-        """(tick, reasons)"""
+        """The tick and the reasons of each restart."""
         return [(event['tick'], event['restarts']) for event in self.events if 'restarts' in event]
 
     def share(self, name: str, tick: int) -> NDArray[np.uint8]:
-        """A tick's part of `expanded`, `changes` or `route`."""
+        """The part of `expanded`, `changes` or `route` that belongs to a tick."""
         end = int(self._ends[name][tick])
         share: NDArray[np.uint8] = self.columns[name][end - int(self.columns[SHARES[name]][tick]) : end]
         return share
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
-    """Raises BadRecord, or OSError."""
+    """Reads and checks a record; raises BadRecord or OSError."""
     try:
         with Path(path).open('rb') as file:
             begins = file.read(len(MAGIC))
-            check_begins(begins)  # before all is read: a bag that was mistaken for a record may be large
+            check_begins(begins)  # before reading the rest: a bag mistaken for a record may be large
             data = begins + file.read()
             chunks = Chunks(data)
             record = Record(list(chunks))
@@ -77,11 +88,11 @@ def read_record(path: str | os.PathLike[str]) -> Record:
     except BadRecord as error:
         raise BadRecord(f'{path} cannot be shown: {error}') from error
     except MALFORMED as error:
-        raise BadRecord(f'{path} cannot be shown: its chunks do not fit together: {error!r}') from error
+        raise BadRecord(f'{path} cannot be shown: its chunks are inconsistent: {error!r}') from error
 
 
 def check_is_no_record(path: Path) -> None:
-    """For commands that take something else; raises ValueError."""
+    """Raises ValueError if the file is a record, for commands that expect something else."""
     if not path.is_file():
         return
     with path.open('rb') as file:
@@ -90,7 +101,7 @@ def check_is_no_record(path: Path) -> None:
 
 
 class Replay:
-    """Goes through a record tick by tick: the map, what is expanded, Open and the route, as they are after it."""
+    """Goes through a record tick by tick: the map, expanded states, Open list and route after each tick."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -98,9 +109,9 @@ class Replay:
         self.classes: NDArray[np.uint8] = np.empty((0, 0), np.uint8)
         self.expanded: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
         self.known: NDArray[np.bool_] = np.empty((0, 0), np.bool_)
-        """Expanded or in Open."""
+        """States that are expanded or in the Open list."""
         self.route: NDArray[np.int64] = np.empty((0, 2), np.int64)
-        """Cells, from where the robot is; x and y in rows."""
+        """The cells ahead of the robot, x and y in rows."""
         self._whole_route = self.route
         self._maps_used = self._roots_used = 0
         self._maps = {event['tick']: event['map'] for event in record.events if 'map' in event}
@@ -115,7 +126,8 @@ class Replay:
         return self.classes >= UNKNOWN_BLOCKED
 
     @property
-    def way_back(self) -> int:
+    def backtracking_length(self) -> int:
+        """The number of backtracking moves at the beginning of the route."""
         return int(self.record.columns['back'][self.tick])
 
     def __iter__(self) -> Iterator[Replay]:
@@ -124,7 +136,7 @@ class Replay:
             yield self
 
     def step(self) -> None:
-        """To the next tick."""
+        """Goes to the next tick."""
         self.tick += 1
         if self.tick in self._maps:
             self._begin_map(self._maps[self.tick])
@@ -165,7 +177,7 @@ class Replay:
         self.expanded.reshape(-1)[states] = True
         self.known.reshape(-1)[states] = True
         rows, columns = np.divmod(states, self.classes.shape[1])
-        free = self._is_free(columns, rows)  # a cell may have been blocked while it was in Open
+        free = self._is_free(columns, rows)  # a cell may have become blocked while it was in the Open list
         for dx, dy in _MOVES[: self._facts['neighbours']]:
             x, y = columns + dx, rows + dy
             legal = free & self._is_free(x, y)
@@ -176,7 +188,7 @@ class Replay:
     def _states(self, gaps: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         end, cells = int(gaps.sum() + lengths.sum()), self.classes.size
         if end > cells:
-            raise BadRecord(f'tick {self.tick} tells of cell {end}; the map has {cells}')
+            raise BadRecord(f'tick {self.tick} names cell {end}; the map has {cells} cells')
         return from_runs(gaps, lengths)
 
     def _is_free(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -198,4 +210,43 @@ class Replay:
         return np.cumsum(np.vstack(([[x, y]], moves)), axis=0)
 
 
-_MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1), (-1, -1))
+def check_head(head: dict[str, Any]) -> None:
+    if head.get('kind') != 'head':
+        raise BadRecord('the file has no head')
+    if not isinstance(head.get('title', ''), str):
+        raise BadRecord(f'the title is {head["title"]!r}; it must be a string')
+
+
+def check_ticks(chunk: Chunk, first: int) -> None:
+    """Checks a chunk whose first tick has this number; raises BadRecord."""
+    count, columns = chunk.head['count'], chunk.columns
+    if type(count) is not int or count < 0:
+        raise BadRecord(f'a chunk has {count!r} ticks; it must be a whole number')
+    for name in PER_TICK:
+        if len(columns[name]) != count:
+            raise BadRecord(f'{name} has {len(columns[name])} entries; there are {count} ticks')
+    for name, sizes in SHARES.items():
+        _check_length(name, chunk, int(columns[sizes].sum()))
+    _check_length('roots', chunk, int((columns['flags'] & NEW_SEARCH != 0).sum()))
+    _check_length('map', chunk, sum(_cells_of_event(event, first, first + count) for event in chunk.head['events']))
+
+
+def _check_length(name: str, chunk: Chunk, expected: int) -> None:
+    length = len(chunk.columns[name])
+    if length != expected:
+        raise BadRecord(f'{name} has {length} entries; its ticks need {expected}')
+
+
+def _cells_of_event(event: dict[str, Any], first: int, end: int) -> int:
+    """The number of map cells of this event."""
+    tick = event['tick']
+    if type(tick) is not int or not first <= tick < end:
+        raise BadRecord(f'an event is at tick {tick!r}; its chunk has ticks {first} to {end - 1}')
+    if not all(isinstance(text, str) for text in (event.get('status', ''), *event.get('restarts', ()))):
+        raise BadRecord(f'the event at tick {tick} has a status or restarts that are not strings')
+    if 'map' not in event:
+        return 0
+    width, height = event['map']['width'], event['map']['height']
+    if type(width) is not int or type(height) is not int or min(width, height) < 1:
+        raise BadRecord(f'the map at tick {tick} has {width!r} x {height!r} cells; it must have at least 1 x 1')
+    return width * height

@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.geometry import Cell, Pose2D
-from tb_planner.recording.frame import About, Frame, MapNews, bytes_of
-from tb_planner.recording.writer import CHUNK_S, NotRecorded, RecordWriter
+from tb_planner.recording.writer import CHUNK_S, About, Frame, MapChange, NotRecorded, RecordWriter
 from tb_planner.search.agent import Observation, World
 from tb_planner.search.planner import Status, TimeBoundedPlanner
 
 
 class RecordedWalk:
-    """A world as another one is, interval by interval; what the planner does in it goes into a file.
+    """Wraps a world and records what the planner does in it; each interval is a tick.
 
-    with RecordedWalk(path, planner, world, About(…)) as walk: move_to_goal(planner, walk). A tick is an interval, and
-    the last one shows where the agent has come to. The walk waits for a disk that is slow. close() raises NotRecorded
-    if the disk has failed.
+    >>> with RecordedWalk(path, planner, world, About(title='A walk')) as walk:
+    ...     move_to_goal(planner, walk)
+
+    The last tick shows the cell that the agent has reached. The walk waits for a slow disk; close() raises NotRecorded
+    if writing failed.
     """
 
     def __init__(
@@ -42,13 +43,13 @@ class RecordedWalk:
         self._version: int | None = None
         self._before = planner.figures
         self._restarts = planner.restarts
-        self._seen: NDArray[np.uint16] | None = None  # the map as it was told last
+        self._seen: NDArray[np.uint16] | None = None  # the map as recorded last
         planner.log_expansions()
         self._began = time.perf_counter()
 
     @property
     def error(self) -> str:
-        """Why nothing is recorded any more, if so."""
+        """Why nothing is recorded any more; empty while recording works."""
         return self._writer.error
 
     def __enter__(self) -> RecordedWalk:
@@ -58,20 +59,20 @@ class RecordedWalk:
         if kind is None:
             self.close()
         else:
-            self._writer.close()  # what has gone wrong first is told
+            self._writer.close()  # the first error is the one to report
 
     def close(self) -> None:
         self._writer.close()
         if self.error:
-            raise NotRecorded(f'the walk is not recorded to its end: {self.error}')
+            raise NotRecorded(f'the record lacks the end of the walk: {self.error}')
 
     def enter(self, cell: Cell, goal: Cell) -> Observation | None:
-        news = self._world.enter(cell, goal)
+        observation = self._world.enter(cell, goal)
         self._began = time.perf_counter()
-        return news
+        return observation
 
     def moves_until_news(self) -> int:
-        """Every interval is looked at."""
+        """1: every interval is recorded."""
         return 1
 
     def walk(self, states: NDArray[np.int32]) -> None:
@@ -81,47 +82,47 @@ class RecordedWalk:
         self._began = time.perf_counter()
 
     def look(self, cell: Cell, goal: Cell) -> Observation | None:
-        news = self._world.look(cell, goal)
+        observation = self._world.look(cell, goal)
         self._began = time.perf_counter()
-        return news
+        return observation
 
     def _record(self, duration_s: float) -> None:
         planner, whole = self._planner, self._seen is None
         figures, restarts = planner.figures, planner.restarts
         version, self._version = self._version, planner.route_version
         frame = Frame(
-            self._intervals * self._interval_s,
-            Status(planner.status).name,
-            _centre(planner.current_cell),
-            None,
-            _centre(planner.target),
-            tuple(reason for reason, count in restarts.items() for _ in range(count - self._restarts[reason])),
-            planner.route_length,
-            planner.backtracking_length,
-            figures.expansions - self._before.expansions,
-            planner.open_size,
-            self._news(),
-            planner.take_expanded(whole=whole),
-            planner.route_cells() if version != self._version else None,
-            duration_s,
+            time_s=self._intervals * self._interval_s,
+            status=Status(planner.status).name,
+            pose=_centre(planner.current_cell),
+            waypoint=None,
+            goal=_centre(planner.target),
+            restarts=tuple(reason for reason, count in restarts.items() for _ in range(count - self._restarts[reason])),
+            left=planner.route_length,
+            back=planner.backtracking_length,
+            expansions=figures.expansions - self._before.expansions,
+            open_size=planner.open_size,
+            change=self._change(),
+            expanded=planner.take_expanded(whole=whole),
+            route=planner.route_cells() if version != self._version else None,
+            duration_s=duration_s,
         )
         self._before, self._restarts = figures, restarts
         self._intervals += 1
-        if not self._writer.put(frame, bytes_of(frame.news, frame.expanded, frame.route)):
+        if not self._writer.put(frame):
             self._seen = self._version = None
 
-    def _news(self) -> MapNews | None:
-        """Found by comparing: the work goes with the size of the map."""
+    def _change(self) -> MapChange | None:
+        """The cells that differ from the last recorded map; the work grows with the size of the map."""
         grid, before = self._planner.grid, self._seen
         if before is None:
             self._seen = grid.cost_u16.copy()
-            return MapNews(None, grid, None, (self._seen.copy(),), None, None)
+            return MapChange(None, grid, None, (self._seen.copy(),), None, None)
         states = np.flatnonzero(before.reshape(-1) != grid.cost_u16.reshape(-1)).astype(np.int32)
         if not len(states):
             return None
         values = grid.cost_u16.reshape(-1)[states]
         before.reshape(-1)[states] = values
-        return MapNews(None, grid, (states,), (values,), None, None)
+        return MapChange(None, grid, (states,), (values,), None, None)
 
 
 def _centre(cell: Cell) -> Pose2D:

@@ -1,34 +1,365 @@
-"""Frames to a file, in a thread of its own: who records a run leaves a frame for each tick and goes on."""
+"""Writes the frames of a run to a file, in its own thread.
+
+Whoever records a run leaves a Frame for each tick and goes on. The Encoder turns frames into chunks of the format, and
+the RecordWriter writes these to the file.
+"""
 
 from __future__ import annotations
 
 import errno
+import math
 import os
 import secrets
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tb_planner.errors import OperationFailed
-from tb_planner.recording.encoder import Encoder
-from tb_planner.recording.format import MAGIC, VERSION, pack
-from tb_planner.recording.frame import About, Frame
+from tb_planner.geometry import Box, MapGeometry, Pose2D
+from tb_planner.recording.format import (
+    HAS_POSE,
+    HAS_WAYPOINT,
+    MAGIC,
+    NEW_ROUTE,
+    NEW_SEARCH,
+    UNKNOWN,
+    UNKNOWN_BLOCKED,
+    VERSION,
+    Column,
+    as_runs,
+    as_varints,
+    classes_of,
+    pack,
+)
+from tb_planner.search.grid import Grid
+from tb_planner.search.planner import Expanded
 
-MOST_WAITING = 64 * 2**20
-"""Bytes of frames that wait to be written. A disk that is too slow for more costs frames, not memory; where ticks
-do not come in real time, it costs time."""
+FRAME_BYTES = 500
+"""Size of a frame with nothing new in it, roughly."""
+CELL_BYTES = 6
+"""Size of a changed cell: its state and its cost."""
+
+Marks = Callable[[Box], NDArray[np.bool_]]
+"""Returns which cells of a box are marked."""
+
+
+@dataclass(frozen=True)
+class About:
+    """The head of a record: title and facts to show with it."""
+
+    title: str = ''
+    algorithm: str = ''
+    period_s: float | None = None
+    """Time between two ticks, if it is fixed."""
+    budget_s: float | None = None
+    """Time budget of a tick: a line in the chart of tick times."""
+    y_up: bool = True
+    """Whether y points up, as in ROS; in MovingAI's maps it points down."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class MapChange(NamedTuple):
+    """A new map, or the changed cells of a map. It owns its terrain."""
+
+    geometry: MapGeometry | None
+    grid: Grid
+    """Gives size and rules only: its cells may have changed again."""
+    states: tuple[NDArray[np.int32], ...] | None
+    """The changed cells; None: the whole map."""
+    terrain: tuple[NDArray[np.uint16], ...]
+    """The costs of each array of states, or of the whole map."""
+    obstacles: Marks | None
+    unknown: Marks | None
+    """Both are read when the frame is written; the sooner, the better they fit the terrain."""
+
+    @property
+    def cells(self) -> int:
+        return sum(map(len, self.terrain)) if self.states is not None else self.terrain[0].size
+
+
+class FrozenMarks:
+    """Marks as they were in one box; elsewhere as they are now."""
+
+    def __init__(self, now: Marks, box: Box) -> None:
+        self.now = now
+        self._box = box
+        self._cells = now(box)
+
+    def __call__(self, box: Box) -> NDArray[np.bool_]:
+        if box.overlap(self._box) != box:
+            return self.now(box)
+        cells: NDArray[np.bool_] = self._cells[self._box.part(box)]
+        return cells
+
+
+class Frame(NamedTuple):
+    """One tick of a record. Poses are in metres, or in cells if the map has no geometry."""
+
+    time_s: float
+    status: str
+    pose: Pose2D | None
+    waypoint: Pose2D | None
+    goal: Pose2D | None
+    restarts: tuple[str, ...]
+    left: int
+    back: int
+    expansions: int
+    open_size: int
+    change: MapChange | None
+    expanded: Expanded | None
+    route: NDArray[np.int32] | None
+    """Cells, x and y in rows; None: the route of before, or what is left of it."""
+    duration_s: float = 0.0
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes."""
+        size = FRAME_BYTES
+        if self.change is not None:
+            size += CELL_BYTES * self.change.cells
+        if self.expanded is not None:
+            size += self.expanded.states.nbytes
+        if self.route is not None:
+            size += self.route.nbytes
+        return size
+
+
+TILE = 64
+"""If one cell changes, its whole tile is read: an obstacle within inflated cells changes no cost."""
+NEAR_CELLS = 256
+"""Distance from the robot within which each chunk looks for cells that became known without a change of cost."""
+MAX_GAP_S = 600.0
+"""A longer gap between two ticks is recorded as none: the player would have to wait."""
+
+
+class Encoder:
+    """Turns frames into chunks; remembers what earlier chunks contain."""
+
+    def __init__(self) -> None:
+        self._ticks = 0
+        self._time_s: float | None = None
+        self._status = ''
+        self._goal: list[float] | None = None
+        self._geometry: MapGeometry | None = None
+        self._width = 0
+        self._box = Box(0, 0, 0, 0)
+        self._marks: tuple[Marks | None, Marks | None] = None, None
+        self._terrain: NDArray[np.uint16] = np.empty((0, 0), np.uint16)
+        self._classes: NDArray[np.uint8] = np.empty((0, 0), np.uint8)
+
+    def chunk(self, frames: list[Frame], lost: int = 0) -> bytes:
+        """The chunk of one or more frames. lost: the number of frames lost before the first one."""
+        first, events = self._ticks, []
+        if lost:
+            events.append({'tick': first, 'lost': lost})
+        maps: list[bytes] = []
+        roots: list[int] = []
+        rows: list[tuple[int, ...]] = []
+        places: list[tuple[float, ...]] = []
+        blobs: list[tuple[bytes, bytes, bytes]] = []
+        for frame in frames:
+            changes = b'' if frame.change is None else self._map(frame.change, events, maps)
+            if frame is frames[-1] and not changes and frame.pose is not None and self._width:
+                changes = self._became_known(self._near(frame.pose))
+            self._add_events(frame, events)
+            flags = self._flags(frame)
+            if flags & NEW_SEARCH and frame.expanded is not None:
+                roots.append(frame.expanded.root + 1)
+            expanded = b'' if frame.expanded is None else _runs(np.sort(frame.expanded.states))
+            route = b'' if frame.route is None else self._route(frame.route)
+            rows.append((self._since(frame.time_s), _micro(frame.duration_s), flags, *_figures(frame)))
+            places.append((*self._place(frame.pose), *self._place(frame.waypoint)[:2]))
+            blobs.append((expanded, changes, route))
+            self._ticks += 1
+        columns = [
+            *(Column(name, 'varint', as_varints(values)) for name, values in zip(_ROW, zip(*rows), strict=True)),
+            *(
+                Column(name, 'f4', np.array(values, '<f4').tobytes())
+                for name, values in zip(_PLACES, zip(*places), strict=True)
+            ),
+            Column('roots', 'varint', as_varints(roots)),
+            Column('map', 'u1', b''.join(maps)),
+        ]
+        for name, sizes, parts in zip(_BLOBS, _SIZES, zip(*blobs), strict=True):
+            columns.append(Column(sizes, 'varint', as_varints([len(part) for part in parts])))
+            columns.append(Column(name, 'u1', b''.join(parts)))
+        return pack({'kind': 'ticks', 'first': first, 'count': len(frames), 'events': events}, columns)
+
+    def _since(self, time_s: float) -> int:
+        """Microseconds since the last frame; 0 if the clock was set back or far ahead."""
+        before, self._time_s = self._time_s, time_s
+        return 0 if before is None or time_s - before > MAX_GAP_S else _micro(time_s - before)
+
+    def _add_events(self, frame: Frame, events: list[dict[str, Any]]) -> None:
+        if frame.status != self._status:
+            self._status = frame.status
+            events.append({'tick': self._ticks, 'status': frame.status})
+        goal = [round(value, 3) for value in self._place(frame.goal)[:2]] if self._has(frame.goal) else None
+        if goal != self._goal:
+            self._goal = goal
+            events.append({'tick': self._ticks, 'goal': goal})
+        if frame.restarts:
+            events.append({'tick': self._ticks, 'restarts': [str(reason) for reason in frame.restarts]})
+
+    def _map(self, change: MapChange, events: list[dict[str, Any]], maps: list[bytes]) -> bytes:
+        """The encoded changes; a whole new map is added to events and maps instead."""
+        if change.states is None:
+            self._begin_map(change)
+            events.append({'tick': self._ticks, 'map': _facts(change)})
+            maps.append(self._classes.tobytes())
+            return b''
+        states = np.concatenate(change.states)
+        if not len(states):
+            return b''
+        self._marks = change.obstacles, change.unknown
+        self._terrain.reshape(-1)[states] = np.concatenate(change.terrain)
+        return self._changes_in(tiles_of(states, self._box))
+
+    def _begin_map(self, change: MapChange) -> None:
+        self._geometry, self._width = change.geometry, change.grid.width
+        self._box, self._marks = change.grid.box, (change.obstacles, change.unknown)
+        (self._terrain,) = change.terrain
+        self._classes = self._classes_in(self._box)
+
+    def _near(self, pose: Pose2D) -> Box:
+        x, y, _ = self._place(pose)
+        cell = Box(math.floor(x), math.floor(y), math.floor(x) + 1, math.floor(y) + 1)
+        return cell.grown(NEAR_CELLS, self._box)
+
+    def _changes_in(self, boxes: Iterable[Box]) -> bytes:
+        parts = [self._renewed(box, self._classes_in(box)) for box in boxes]
+        changed = np.concatenate([np.empty(0, np.int64), *(states for states, _ in parts)])
+        order = np.argsort(changed)
+        classes = np.concatenate([np.empty(0, np.uint8), *(classes for _, classes in parts)])
+        return _class_runs(changed[order], classes[order])
+
+    def _became_known(self, box: Box) -> bytes:
+        old = self._classes[box.slices]
+        was_unknown = (old == UNKNOWN) | (old == UNKNOWN_BLOCKED)
+        if not was_unknown.any():
+            return b''
+        obstacles, unknown = self._marks
+        self._marks = _now(obstacles), _now(unknown)
+        return _class_runs(*self._renewed(box, np.where(was_unknown, self._classes_in(box), old)))
+
+    def _renewed(self, box: Box, new: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The states in a box whose class has changed, in order, and their new classes."""
+        old = self._classes[box.slices]
+        rows, columns = np.nonzero(old != new)
+        old[...] = new
+        return (rows + box.y0) * self._width + columns + box.x0, new[rows, columns]
+
+    def _classes_in(self, box: Box) -> NDArray[np.uint8]:
+        obstacles, unknown = (None if marked is None else marked(box) for marked in self._marks)
+        return classes_of(self._terrain[box.slices], obstacles, unknown)
+
+    def _flags(self, frame: Frame) -> int:
+        flags = NEW_SEARCH if frame.expanded is not None and frame.expanded.is_new else 0
+        flags |= NEW_ROUTE if frame.route is not None else 0
+        flags |= HAS_POSE if self._has(frame.pose) else 0
+        return flags | (HAS_WAYPOINT if self._has(frame.waypoint) else 0)
+
+    def _has(self, place: Pose2D | None) -> bool:
+        """Whether there is a pose, and a map to place it on."""
+        return place is not None and self._width > 0
+
+    def _place(self, place: Pose2D | None) -> tuple[float, float, float]:
+        """x and y in cells, and yaw."""
+        if place is None or not self._width:
+            return 0.0, 0.0, 0.0
+        if self._geometry is None:
+            return place.x_m, place.y_m, place.yaw
+        yaw = math.remainder(place.yaw - self._geometry.yaw, math.tau)
+        return (*self._geometry.to_grid(place.x_m, place.y_m), yaw)
+
+    def _route(self, cells: NDArray[np.int32]) -> bytes:
+        if not len(cells):
+            return b''
+        x, y = cells.T
+        steps = (np.diff(y) + 1) * 3 + np.diff(x) + 1
+        return as_varints([int(y[0]) * self._width + int(x[0])]) + steps.astype(np.uint8).tobytes()
+
+
+_ROW = ('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size')
+_PLACES = ('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y')
+_BLOBS = ('expanded', 'changes', 'route')
+_SIZES = ('expanded_bytes', 'change_bytes', 'route_bytes')
+
+
+def tiles_of(states: NDArray[np.int32], whole: Box) -> list[Box]:
+    """The tiles of a map that contain one of these states."""
+    rows, columns = np.divmod(states, whole.x1)
+    across = whole.x1 // TILE + 1
+    tiles = [divmod(int(tile), across) for tile in np.unique(rows // TILE * across + columns // TILE)]
+    return [Box(x * TILE, y * TILE, (x + 1) * TILE, (y + 1) * TILE).overlap(whole) for y, x in tiles]
+
+
+def tiles_around(states: NDArray[np.int32], whole: Box) -> Box:
+    """The box of the tiles that contain these states."""
+    if not len(states):
+        return Box(0, 0, 0, 0)
+    rows, columns = np.divmod(states, whole.x1)
+    x0, y0, x1, y1 = (int(side) // TILE for side in (columns.min(), rows.min(), columns.max(), rows.max()))
+    return Box(x0 * TILE, y0 * TILE, (x1 + 1) * TILE, (y1 + 1) * TILE).overlap(whole)
+
+
+def _now(marked: Marks | None) -> Marks | None:
+    return marked.now if isinstance(marked, FrozenMarks) else marked
+
+
+def _figures(frame: Frame) -> tuple[int, int, int, int]:
+    return frame.left, frame.back, frame.expansions, frame.open_size
+
+
+def _micro(time_s: float) -> int:
+    return max(round(time_s * 1e6), 0)
+
+
+def _facts(change: MapChange) -> dict[str, object]:
+    grid, geometry = change.grid, change.geometry
+    facts: dict[str, object] = {
+        'width': grid.width,
+        'height': grid.height,
+        'neighbours': grid.neighbours,
+        'corner_cutting': grid.corner_cutting,
+    }
+    if geometry is not None:
+        facts.update(resolution_m=float(geometry.resolution_m), origin=[float(value) for value in geometry.origin])
+    return facts
+
+
+def _runs(states: NDArray[np.int32]) -> bytes:
+    return as_varints(np.column_stack(as_runs(states)).reshape(-1))
+
+
+def _class_runs(states: NDArray[np.int64], classes: NDArray[np.uint8]) -> bytes:
+    """Sorted states, in runs of equal class."""
+    if not len(states):
+        return b''
+    firsts = np.concatenate(([0], np.flatnonzero((np.diff(states) != 1) | (np.diff(classes) != 0)) + 1))
+    lengths = np.diff(np.concatenate((firsts, [len(states)])))
+    gaps = states[firsts].astype(np.int64)
+    gaps[1:] -= gaps[:-1].copy() + lengths[:-1]
+    return as_varints(np.column_stack((gaps, lengths, classes[firsts])).reshape(-1))
+
+
+MAX_WAITING_BYTES = 64 * 2**20
+"""Frames that wait for the disk. With a slower disk, frames are lost; if ticks do not come in real time, they wait."""
 CHUNK_S = 0.25
-"""Between two chunks: who looks on sees things so late, and a crash costs so much."""
+"""Time between two chunks: the delay of the live page, and what a crash loses."""
 STOP_S = 10.0
 
-_NO_RECORD = 'it is there already, and is no record of a run'
+_NO_RECORD = 'the file exists and is not the record of a run'
 
 
 def may_begin(path: Path) -> bool:
-    """Whether nothing else than a record, or the beginning of one, would be written over there."""
-    if not path.is_file():  # devices are nobody's work
+    """Whether writing a record here overwrites nothing but an older record."""
+    if not path.is_file():  # a device may be written to
         return not path.is_dir()
     with path.open('rb') as file:
         return MAGIC.startswith(file.read(len(MAGIC)))
@@ -41,14 +372,18 @@ def _begun(path: Path) -> BinaryIO:
 
 
 def empty_record(path: Path) -> None:
-    """So that no older run is shown in place of the one that is about to begin. Raises FileExistsError where something
-    else is than a record."""
+    """Empties a record, so that no older run is shown in place of the new one.
+
+    Raises FileExistsError if the file is not a record.
+    """
     _begun(path).close()
 
 
 def keep_older(path: Path) -> None:
-    """A record in which there is something to see gives way to the next one: run.tbrun becomes run.1.tbrun, in place of
-    one of before. Raises OSError, also where run.1.tbrun is something else."""
+    """Renames a record that has ticks: run.tbrun becomes run.1.tbrun and replaces an older one.
+
+    Raises OSError, also if run.1.tbrun is not a record.
+    """
     there = path.resolve()
     if not there.is_file() or not _has_ticks(there):
         return
@@ -59,7 +394,7 @@ def keep_older(path: Path) -> None:
 
 
 def _has_ticks(path: Path) -> bool:
-    """Or so it seems: there is more than a head."""
+    """Whether the file has more than a head."""
     with path.open('rb') as file:
         begins = file.read(len(MAGIC) + 4)
     head = int.from_bytes(begins[len(MAGIC) :], 'little')
@@ -67,13 +402,14 @@ def _has_ticks(path: Path) -> bool:
 
 
 class NotRecorded(OperationFailed):
-    """The end of a run is missing in its record."""
+    """The record of a run lacks its end."""
 
 
 class RecordWriter:
-    """put() leaves a frame; close() writes what is left. Chunks go to a file, and to whoever else wants them.
+    """Writes frames to a file: put() adds one, close() writes the rest.
 
-    real_time: nobody waits for the disk; frames may get lost, and the end, if the disk takes too long. Else they wait.
+    chunk_s: the time between two chunks. also: called with each chunk, too.
+    real_time: put() never waits for the disk, so that a slow disk loses frames; else it waits.
     """
 
     def __init__(
@@ -86,13 +422,13 @@ class RecordWriter:
         real_time: bool = True,
     ) -> None:
         self.error = ''
-        """Why nothing is written any more, if so."""
+        """Why nothing is written any more; empty while writing works."""
         self._file = None if path is None else _begun(Path(path))
         self._also = also
         self._chunk_s = chunk_s
         self._real_time = real_time
         self._encoder = Encoder()
-        self._frames: list[tuple[Any, ...]] = []
+        self._frames: list[Frame] = []
         self._waiting = self._lost = 0
         self._lock = threading.Lock()
         self._room = threading.Condition(self._lock)
@@ -106,34 +442,33 @@ class RecordWriter:
         self._thread = threading.Thread(target=self._run, name='record_writer', daemon=True)
         self._thread.start()
 
-    def put(self, frame: tuple[Any, ...], size: int) -> bool:
-        """The fields of a Frame, and about how many bytes they are. False: frames have been lost, and the next has to
-        tell all anew."""
+    def put(self, frame: Frame) -> bool:
+        """Adds a frame. Returns False if frames were lost: the next one must contain everything anew."""
         if self.error:
             return True
         with self._lock:
             if not self._real_time:
                 self._wait_for_room()
-            elif self._waiting > MOST_WAITING:
+            elif self._waiting > MAX_WAITING_BYTES:
                 self._lost += len(self._frames) + 1
                 self._frames, self._waiting = [], 0
                 return False
             self._frames.append(frame)
-            self._waiting += size
+            self._waiting += frame.bytes
         return True
 
     def _wait_for_room(self) -> None:
-        while self._waiting > MOST_WAITING and not self.error:
+        while self._waiting > MAX_WAITING_BYTES and not self.error:
             self._wake.set()
             self._room.wait()
 
     def close(self) -> None:
-        """Writes what waits; error says it if that has not come to an end."""
+        """Writes all waiting frames; sets `error` if that takes too long."""
         self._closing = True
         self._wake.set()
         self._thread.join(STOP_S if self._real_time else None)
         if self._thread.is_alive():
-            self.error = f'the last frames are not written after {STOP_S:g} s'
+            self.error = f'the last frames were not written within {STOP_S:g} s'
         else:
             self._close_file()
 
@@ -142,7 +477,7 @@ class RecordWriter:
             return
         try:
             self._file.close()
-        except OSError as error:  # what a full disk has not taken is tried once more
+        except OSError as error:  # closing writes once more what a full disk has refused
             self.error = self.error or str(error)
 
     def _run(self) -> None:
@@ -153,7 +488,7 @@ class RecordWriter:
                 self._wake.clear()
                 closing = self._closing
                 self._write_frames()
-        except Exception as error:  # a robot drives on without its record
+        except Exception as error:  # the robot drives on without its record
             with self._lock:
                 self.error = str(error) or repr(error)
                 self._frames = []
@@ -165,7 +500,7 @@ class RecordWriter:
             lost, self._lost = self._lost, 0
             self._room.notify_all()
         if frames:
-            self._write(self._encoder.chunk([Frame._make(frame) for frame in frames], lost))
+            self._write(self._encoder.chunk(frames, lost))
 
     def _write(self, chunk: bytes) -> None:
         if self._file is not None:

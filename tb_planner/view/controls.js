@@ -1,7 +1,7 @@
-// Buttons, keys, the strip and the map: what people do with the page.
+// Buttons, keys, and pointer input on the chart and the map.
 
-const STROKE_M = 0.15; // between two points of a line that is drawn
-const CLICK_PX = 5; // a pointer that goes farther while it is pressed does not click
+const STROKE_M = 0.15; // distance between two points of a stroke
+const CLICK_PX = 5; // a press that moves further is a drag, not a click
 
 class Controls {
   constructor(page) {
@@ -38,11 +38,11 @@ class Controls {
     }
   }
 
-  // Only a page that is heard has tools; there a click is a goal until another one is chosen.
-  setTools(areHeard) {
-    if (areHeard !== $('tools').hidden) return;
-    $('tools').hidden = !areHeard;
-    this.setTool(areHeard ? 'goal' : 'move');
+  // Shows the tools if the server accepts input; the first tool is then the goal.
+  setTools(acceptsInput) {
+    if (acceptsInput !== $('tools').hidden) return;
+    $('tools').hidden = !acceptsInput;
+    this.setTool(acceptsInput ? 'goal' : 'move');
   }
 
   setTool(tool) {
@@ -51,13 +51,13 @@ class Controls {
     for (const button of $('tools').children) button.setAttribute('aria-checked', String(button.dataset.tool === tool));
   }
 
-  // In metres, what is at this place of the map, in pixels; nothing where there is no map.
+  // The position in metres of a point in pixels; undefined without a map.
   placeAt(px, py) {
     const { facts } = this.page.replay.map || {};
     return facts?.origin ? toMetres(facts, ...this.page.scene.cellAt(px, py)) : undefined;
   }
 
-  // What the pressed pointer draws at this place, or takes away; true if it does and does not move the map.
+  // Draws or erases at this point; returns false if the pointer moves the map instead.
   draw(px, py, isFirst) {
     const place = this.tool === 'draw' || this.tool === 'erase' ? this.placeAt(px, py) : undefined;
     if (!place) return false;
@@ -68,14 +68,14 @@ class Controls {
 
   click(px, py) {
     const goal = this.tool === 'goal' ? this.placeAt(px, py) : undefined;
-    if (goal) this.page.tell({ goal });
+    if (goal) this.page.send({ goal });
   }
 
-  // Points from one place to another, near enough to make a line.
+  // Sends points from one position to another, close enough to make a line.
   stroke(from, to) {
     const steps = Math.min(Math.max(Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / STROKE_M), 1), 100);
     for (let i = 1; i <= steps; i++) {
-      this.page.tell({ [this.tool]: [0, 1].map((axis) => from[axis] + ((to[axis] - from[axis]) * i) / steps) });
+      this.page.send({ [this.tool]: [0, 1].map((axis) => from[axis] + ((to[axis] - from[axis]) * i) / steps) });
     }
   }
 
@@ -115,7 +115,7 @@ class Controls {
     const strip = $('scrub');
     strip.addEventListener('pointermove', (event) => this.tip(event.offsetX));
     strip.addEventListener('pointerleave', () => { $('tip').hidden = true; });
-    // a press goes to the tick under the pointer, not to where a browser puts the thumb of a range
+    // a press goes to the tick under the pointer; a browser would move the thumb of the range elsewhere
     strip.addEventListener('pointerdown', (event) => {
       event.preventDefault();
       strip.focus({ preventScroll: true });
@@ -137,7 +137,7 @@ class Controls {
     if (!record.ticks) return;
     const restart = timeline.restartNear(x);
     const tick = restart ? restart.tick : timeline.tickAt(x);
-    const why = restart ? ` · restart: ${restart.restarts.map(words).join(', ')}` : '';
+    const why = restart ? ` · restart: ${reasonText(restart.restarts)}` : '';
     $('tip').textContent = `${record.time.values[tick].toFixed(2)} s · ${durationText(record.duration.values[tick])}${why}`;
     $('tip').hidden = false;
     const half = $('tip').offsetWidth / 2;
@@ -196,7 +196,7 @@ class Controls {
     }, { passive: false });
   }
 
-  // Says what is under the pointer.
+  // Describes the cell under the pointer.
   point(px, py) {
     const { replay, scene } = this.page;
     if (!scene.scale || !replay.map) return;
@@ -209,7 +209,7 @@ class Controls {
     const s = cy * replay.width + cx;
     const { facts } = replay.map;
     const metres = facts.origin ? ` · ${toMetres(facts, x, y).map((value) => value.toFixed(2)).join(', ')} m` : '';
-    const met = ['', ' · in Open', ' · expanded'][replay.search[s]];
+    const met = ['', ' · open', ' · expanded'][replay.search[s]];
     $('pointed').textContent = `cell ${cx}, ${cy}${metres} · ${className(replay.cells[s])}${met}`;
   }
 

@@ -1,4 +1,4 @@
-// What the page is made of: icons, signs, names and numbers in words.
+// Icons, signs of the legend, and names and numbers in words.
 
 const $ = (id) => document.getElementById(id);
 const ICONS = {
@@ -37,10 +37,33 @@ function words(name) {
   return name.toLowerCase().replaceAll('_', ' ');
 }
 
+const REASONS = {
+  blocked: 'route blocked',
+  cost_increased: 'route now costs more',
+  shortcut_opened: 'shortcut opened',
+  search_exhausted: 'search exhausted',
+  eager: 'map changed',
+  goal_moved: 'goal cell changed',
+  start_blocked: 'start blocked',
+  no_path: 'no path before',
+  heuristic_invalidated: 'learned heuristic invalid',
+  periodic: 'periodic restart',
+  new_goal: 'new goal',
+  off_route: 'robot left the route',
+  requested: 'restart requested',
+  map_moved: 'map moved',
+  settings: 'settings changed',
+};
+
+// Why a search restarted; a reason that this page does not know is shown as it is.
+function reasonText(reasons) {
+  return reasons.map((reason) => REASONS[reason] || words(reason)).join(', ');
+}
+
 function className(value) {
   if (value === 0) return 'free';
-  if (value <= DEAREST) return `costs ${round(2 ** (value / 32))}`;
-  return { [UNKNOWN]: 'unknown', [UNKNOWN_BLOCKED]: 'unknown, blocked', [KEPT_CLEAR]: 'kept clear', [OBSTACLE]: 'obstacle' }[value];
+  if (value <= HIGHEST_COST) return `cost ${round(2 ** (value / 32))}`;
+  return { [UNKNOWN]: 'unknown', [UNKNOWN_BLOCKED]: 'unknown, blocked', [INFLATED]: 'inflated', [OBSTACLE]: 'obstacle' }[value];
 }
 
 function signOf(sign) {

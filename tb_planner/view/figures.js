@@ -1,12 +1,12 @@
-// Titles, figures and the list of restarts: the record at a tick, in words.
+// Shows the title, the figures of a tick and the list of restarts.
 
-const MOST_LISTED = 500; // restarts in the list at once: thousands of buttons would make the page slow
+const MAX_LISTED = 500; // restarts in the list: thousands of buttons would make the page slow
 
 class Figures {
   constructor(record, timeline) {
     this.record = record;
     this.timeline = timeline;
-    this.listed = this.firstListed = 0; // up to which restart, and from which on
+    this.listed = this.firstListed = 0; // end and beginning of the listed restarts
   }
 
   showHead() {
@@ -15,7 +15,7 @@ class Figures {
     const facts = maps[0]?.facts;
     if (facts) document.documentElement.style.setProperty('--aspect', facts.width / facts.height);
     const size = facts && `${facts.width} × ${facts.height} cells${facts.resolution_m ? ` of ${round(facts.resolution_m)} m` : ''}`;
-    const pace = head.period_s && `a tick every ${durationText(1000 * head.period_s)}`;
+    const pace = head.period_s && `tick period ${durationText(1000 * head.period_s)}`;
     const others = Object.entries(head.facts || {}).map(([name, value]) => `${name} ${value}`);
     $('facts').textContent = [head.algorithm, size, pace, ...others].filter(Boolean).join(' · ');
   }
@@ -27,7 +27,7 @@ class Figures {
     const restart = Record.at(record.restarts, tick);
     const isNew = Boolean(restart) && record.time.values[tick] - record.time.values[restart.tick] < 0.5;
     $('restarted').hidden = !isNew;
-    if (isNew) $('restarted').textContent = `restart: ${restart.restarts.map(words).join(', ')}`;
+    if (isNew) $('restarted').textContent = `restart: ${reasonText(restart.restarts)}`;
     this.showFigures(tick);
     this.showTime(tick, status, isPlaying);
     this.markRestart(tick);
@@ -38,11 +38,11 @@ class Figures {
     const value = (name) => record[name].values[tick];
     const rows = [
       ['Tick', `${count(tick)} of ${count(record.ticks - 1)}`],
-      ['Tick took', durationText(value('duration'))],
+      ['Tick time', durationText(value('duration'))],
       ['Expansions', count(value('expansions'))],
-      ['In Open', count(value('openSize'))],
+      ['Open list', count(value('openSize'))],
       ['Route', this.lengthText(value('left'))],
-      ['of it back', this.lengthText(value('back'))],
+      ['Backtracking', this.lengthText(value('back'))],
       ['Restarts', count(Record.indexAt(record.restarts, tick) + 1)],
     ];
     const key = rows.map((row) => row[1]).join('|');
@@ -77,9 +77,9 @@ class Figures {
 
   listRestarts() {
     const { restarts } = this.record;
-    const end = Math.min(this.firstListed + MOST_LISTED, restarts.length);
+    const end = Math.min(this.firstListed + MAX_LISTED, restarts.length);
     for (; this.listed < end; this.listed++) $('restarts').append(this.restartItem(restarts[this.listed]));
-    const which = restarts.length > MOST_LISTED ? `, from ${count(this.firstListed + 1)} on` : '';
+    const which = restarts.length > MAX_LISTED ? `, from no. ${count(this.firstListed + 1)}` : '';
     $('restarts-title').textContent = `Restarts (${restarts.length}${which})`;
     if (!restarts.length && !$('restarts').childElementCount) $('restarts').append(element('li', 'none', 'none'));
     else if (restarts.length) $('restarts').querySelector('.none')?.remove();
@@ -89,7 +89,7 @@ class Figures {
     const button = document.createElement('button');
     button.type = 'button';
     button.dataset.tick = tick;
-    button.append(element('span', `${this.record.time.values[tick].toFixed(2)} s`, 'when'), element('span', reasons.map(words).join(', ')));
+    button.append(element('span', `${this.record.time.values[tick].toFixed(2)} s`, 'when'), element('span', reasonText(reasons)));
     const item = document.createElement('li');
     item.append(button);
     return item;
@@ -105,8 +105,8 @@ class Figures {
   markRestart(tick) {
     const i = Record.indexAt(this.record.restarts, tick);
     if (i === this.marked) return;
-    if (i >= 0 && (i < this.firstListed || i >= this.firstListed + MOST_LISTED)) this.listFrom(i - MOST_LISTED / 2);
-    if (i >= this.listed) return; // what has just come is listed soon
+    if (i >= 0 && (i < this.firstListed || i >= this.firstListed + MAX_LISTED)) this.listFrom(i - MAX_LISTED / 2);
+    if (i >= this.listed) return; // a new restart will be listed soon
     $('restarts').querySelector('[aria-current]')?.removeAttribute('aria-current');
     this.marked = i;
     const button = i < 0 ? null : $('restarts').children[i - this.firstListed].firstChild;

@@ -1,17 +1,17 @@
-// The page: it loads a record, or follows one, and goes to and fro in its time.
+// The page: it loads a record or follows a live one, and plays it.
 
-const SLICE_MS = 12; // of work for a far seek, between two frames of the page
+const SLICE_MS = 12; // work for a seek between two frames of the page
 const SCOUT_MS = 6;
-const GROWN_MS = 200; // between two looks at a record that is being loaded: each goes with its length
+const GROWN_MS = 200; // between two redraws of a record that is loading: each takes longer as it grows
 
-const NOTHING_YET = 'Nothing has been recorded yet.';
+const NOTHING_YET = 'Waiting for the first tick of the run.';
 
 class Page {
   constructor() {
     this.record = new Record();
     this.frames = new KeyFrames();
     this.replay = new Replay(this.record, this.frames);
-    this.scout = new Replay(this.record, this.frames, true); // goes ahead and leaves key frames
+    this.scout = new Replay(this.record, this.frames, true); // runs ahead and keeps key frames
     this.setTheme(savedTheme());
     this.scene = new Scene($('map'), this.record, this.replay);
     this.timeline = new Timeline($('times'), this.record);
@@ -27,13 +27,13 @@ class Page {
   // -------------------------------------------------------------------------------------------------- loading
   async open(file) {
     await this.record.appendAll(bodies(file), () => this.grownMeanwhile());
-    if (!this.record.ticks) throw new Error('This record has no ticks.');
+    if (!this.record.ticks) throw new Error('This record contains no ticks.');
     this.grown();
     $('message').textContent = '';
     this.sendScout();
   }
 
-  // The same chunks from a server, one a message. A server that was gone, or a record that was begun anew, is seen anew.
+  // Receives the chunks from a server, one in each message.
   stream(path) {
     $('live').hidden = false;
     $('message').textContent = NOTHING_YET;
@@ -41,14 +41,15 @@ class Page {
     this.connect(path);
   }
 
-  // Again and again: whoever looks at what came before the server went stays where they are.
+  // Connects, and connects again after a second when the connection ends. The page keeps its tick meanwhile, and
+  // reloads when a new server or a new record sends its first message.
   connect(path) {
     const url = new URL(path, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     const socket = new WebSocket(url);
     const waiting = [];
     socket.binaryType = 'arraybuffer';
-    let isIn = false; // there may be no place
+    let isIn = false; // the server may have too many pages
     socket.onmessage = ({ data }) => {
       if (!isIn && this.record.head.kind) location.reload();
       if (!isIn) this.showConnection(true);
@@ -70,10 +71,10 @@ class Page {
     if (!this.record.ticks) $('message').textContent = reason || NOTHING_YET;
   }
 
-  // Till none waits any more; who comes late to a long run gets all of it at once.
+  // Appends all waiting chunks; a page that is opened late gets the whole run at once.
   async takeIn(waiting) {
     while (waiting.length) {
-      const some = waiting.slice(0, AT_ONCE);
+      const some = waiting.slice(0, BATCH);
       await this.record.append(some);
       waiting.splice(0, some.length);
       this.isBehind = waiting.length > 0;
@@ -82,7 +83,7 @@ class Page {
     }
   }
 
-  tell(message) {
+  send(message) {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
@@ -105,7 +106,7 @@ class Page {
     if (isAtEnd) this.sendScout();
   }
 
-  // What goes wrong with a record from anywhere is said on the page.
+  // Shows errors on the page.
   attempt(action) {
     try {
       action();
@@ -165,7 +166,7 @@ class Page {
     this.showPlaying();
   }
 
-  // A live page goes on by itself: it plays.
+  // Whether time passes: the page plays or is live.
   get goesOn() {
     return this.isPlaying || this.isLive;
   }
@@ -272,7 +273,7 @@ function keep(name, value) {
   try {
     localStorage.setItem(`tb_planner ${name}`, value);
   } catch {
-    // a page from disk may have nowhere to keep it
+    // a page from disk may have no storage
   }
 }
 

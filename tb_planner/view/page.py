@@ -21,7 +21,7 @@ SCRIPTS = (
 )
 
 SIGNATURE = b'<meta name="generator" content="tb_planner">'
-"""Stands near the beginning of every page."""
+"""A line near the beginning of every page."""
 
 
 PIECE = 3 * 2**24

@@ -1,10 +1,10 @@
-// A record, chunk by chunk: the format is described in tb_planner/recording/format.py.
-// A file is a magic number and chunks; a live stream is the same chunks, one a message.
+// Reads a record chunk by chunk; tb_planner/recording/format.py describes the format.
+// A live stream sends the same chunks, one in each message.
 
 const MAGIC = [0x54, 0x42, 0x52, 0x55, 0x4e, 0x0d, 0x0a, 0x01];
 const NEW_SEARCH = 1, NEW_ROUTE = 2, HAS_POSE = 4, HAS_WAYPOINT = 8;
-const DEAREST = 250, UNKNOWN = 251, UNKNOWN_BLOCKED = 252, KEPT_CLEAR = 253, OBSTACLE = 254;
-const AT_ONCE = 16; // chunks inflated side by side
+const HIGHEST_COST = 250, UNKNOWN = 251, UNKNOWN_BLOCKED = 252, INFLATED = 253, OBSTACLE = 254;
+const BATCH = 16; // chunks decompressed in parallel
 const SHARES = { expanded: 'expanded_bytes', changes: 'change_bytes', route: 'route_bytes' };
 const EACH_TICK = [
   'time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size',
@@ -20,14 +20,14 @@ function fromBase64(text) {
   return bytes;
 }
 
-// The file that is in the elements of this one as text; they are not kept beside it.
+// Decodes the record from the elements of the page, and removes them to save memory.
 function fromPieces(holder) {
   const pieces = [];
   while (holder.firstElementChild) {
     pieces.push(fromBase64(holder.firstElementChild.textContent));
     holder.firstElementChild.remove();
   }
-  if (!pieces.length) throw new Error('There is no record in this page.');
+  if (!pieces.length) throw new Error('This page contains no record.');
   if (pieces.length === 1) return pieces[0];
   const file = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   for (let at = 0; pieces.length; ) {
@@ -43,9 +43,9 @@ async function inflate(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// The bodies of a file's chunks. A last one that is torn is left out.
+// The bodies of the chunks of a file, without an incomplete last one.
 function bodies(file) {
-  if (MAGIC.some((byte, i) => file[i] !== byte)) throw new Error('This is not the record of a run, or one of another version.');
+  if (MAGIC.some((byte, i) => file[i] !== byte)) throw new Error('This is not a record of a run, or it has another version.');
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const found = [];
   for (let at = MAGIC.length; at + 4 <= file.length; ) {
@@ -58,7 +58,7 @@ function bodies(file) {
   return found;
 }
 
-// Reads numbers out of bytes, one after the other.
+// Reads numbers from bytes, one after the other.
 class Numbers {
   constructor(bytes, start, end) {
     this.bytes = bytes;
@@ -134,17 +134,17 @@ const PER_TICK = {
   routeTick: Int32Array, // the last tick with a new route
   searchTick: Int32Array, // the last tick in which a search began
   mapIndex: Int32Array, // of the map of this tick
-  work: Float64Array, // what it takes to get here from the beginning
+  work: Float64Array, // bytes to process from the beginning to this tick
 };
 
-// A record may come from anywhere: what the rest of the page relies on is looked at before anything is taken.
+// A record may come from anywhere: this checks what the rest of the page relies on.
 function check(head, columns) {
   for (const name of EACH_TICK) {
-    if (columns[name]?.length !== head.count) throw new Error(`The record does not fit together: ${name} is not there for each tick.`);
+    if (columns[name]?.length !== head.count) throw new Error(`The record is inconsistent: ${name} must have one value for each tick.`);
   }
   for (const [name, sizes] of Object.entries(SHARES)) {
     const size = columns[sizes].reduce((sum, bytes) => sum + bytes, 0);
-    if (columns[name]?.length !== size) throw new Error(`The record does not fit together: ${name} is longer or shorter than it says.`);
+    if (columns[name]?.length !== size) throw new Error(`The record is inconsistent: the length of ${name} is wrong.`);
   }
 }
 
@@ -162,13 +162,13 @@ class Record {
   }
 
   async appendAll(all, onProgress) {
-    for (let i = 0; i < all.length; i += AT_ONCE) {
-      const plain = await Promise.all(all.slice(i, i + AT_ONCE).map(inflate).map((p) => p.catch((error) => error)));
+    for (let i = 0; i < all.length; i += BATCH) {
+      const plain = await Promise.all(all.slice(i, i + BATCH).map(inflate).map((p) => p.catch((error) => error)));
       for (let j = 0; j < plain.length; j++) {
         if (!(plain[j] instanceof Error)) this.appendPlain(plain[j]);
         else if (i + j < all.length - 1) throw new Error(`A part of the record cannot be read (${plain[j].message}).`);
       }
-      onProgress(Math.min(i + AT_ONCE, all.length) / all.length);
+      onProgress(Math.min(i + BATCH, all.length) / all.length);
     }
   }
 
@@ -237,7 +237,7 @@ class Record {
       if (event.map) {
         const { width, height } = event.map;
         const size = width * height;
-        if (!(width > 0 && height > 0 && at + size <= cells.length)) throw new Error(`A map of ${width} × ${height} cells is not all there.`);
+        if (!(width > 0 && height > 0 && at + size <= cells.length)) throw new Error(`A map of ${width} × ${height} cells is incomplete.`);
         this.maps.push({ tick: event.tick, facts: event.map, cells: cells.subarray(at, at + size) });
         at += size;
       }
@@ -248,7 +248,7 @@ class Record {
     }
   }
 
-  // The last of these events that is not after the tick.
+  // The last of these events at or before the tick.
   static at(events, tick) {
     const i = Record.indexAt(events, tick);
     return i < 0 ? undefined : events[i];
@@ -264,7 +264,7 @@ class Record {
     return low - 1;
   }
 
-  // The last tick that is not after this time.
+  // The last tick at or before this time.
   tickAt(time) {
     let low = 0, high = this.ticks;
     while (low < high) {
@@ -279,7 +279,7 @@ class Record {
     return this.maps[this.mapIndex.values[tick]];
   }
 
-  // The cells of the route given in this tick, x and y in turn.
+  // The cells of the route at this tick, x and y in turn.
   route(tick) {
     const from = this.routeTick.values[tick];
     if (from < 0) return new Int32Array(0);

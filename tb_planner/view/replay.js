@@ -1,11 +1,11 @@
-// What a record shows at any tick: the classes of the cells, and what the search has expanded and has in Open.
-// Open is not in the record: it is the cells next to expanded ones, by a move that was legal then.
+// Computes what a record shows at any tick: the classes of the cells, expanded states and the Open list.
+// The record does not contain the Open list: it is the cells next to expanded ones, by a move that was legal then.
 
 const NOT_MET = 0, OPEN = 1, EXPANDED = 2;
-const WORK_BETWEEN_FRAMES = 300_000; // bytes of a record: some tens of milliseconds
-const MOST_FRAME_BYTES = 320 * 2 ** 20;
+const WORK_BETWEEN_FRAMES = 300_000; // bytes of a record, which take some tens of milliseconds
+const MAX_FRAME_BYTES = 320 * 2 ** 20;
 
-// Where a replay can begin: maps and searches as they were at some ticks.
+// Maps and searches at some ticks, from which a replay can start.
 class KeyFrames {
   constructor() {
     this.maps = []; // {tick, cells}, in order; so are searches
@@ -18,7 +18,7 @@ class KeyFrames {
     if (i >= 0 && list[i].tick === frame.tick) return;
     list.splice(i + 1, 0, frame);
     this.bytes += bytes;
-    while (this.bytes > MOST_FRAME_BYTES && this.thinOut(this.searches) + this.thinOut(this.maps) > 0);
+    while (this.bytes > MAX_FRAME_BYTES && this.thinOut(this.searches) + this.thinOut(this.maps) > 0);
   }
 
   thinOut(list) {
@@ -49,7 +49,7 @@ class Replay {
     this.mapWork = this.searchWork = 0; // since the last key frame
   }
 
-  // Goes there. Within a slice of time if one is given: then it may take more than one call. True when it is there.
+  // Goes to a tick, for at most sliceMs; returns whether it has arrived.
   seek(tick, sliceMs = Infinity) {
     if (tick < this.tick || this.record.work.values[tick] - this.workDone() > WORK_BETWEEN_FRAMES) this.jump(tick);
     const end = performance.now() + sliceMs;
@@ -69,7 +69,7 @@ class Replay {
     return this.tick < 0 ? 0 : this.record.work.values[this.tick];
   }
 
-  // To the nearest place before the tick from where it can go on; stays if that is no nearer.
+  // Jumps to the nearest key frame before the tick, unless the present tick is nearer.
   jump(tick) {
     const { record, frames } = this;
     const search = Record.at(frames.searches, tick);
@@ -81,7 +81,7 @@ class Replay {
     else this.clearSearch();
   }
 
-  // The map as it was not long before tick `from`; seek() makes up for its changes since.
+  // Restores the map of a key frame before tick `from`; seek() applies the changes since.
   restoreMap(from) {
     const { record, frames } = this;
     const index = from < 0 ? -1 : record.mapIndex.values[from];
@@ -191,7 +191,7 @@ class Replay {
     this.touch(box);
   }
 
-  // A record from anywhere may tell of cells that there are not.
+  // Protects against records that name cells outside the map.
   within(state) {
     return Math.min(state, this.cells.length);
   }
@@ -222,11 +222,11 @@ class Replay {
     this.touch(grown);
   }
 
-  // Expanded; what it leads to is in Open, unless it is expanded, too.
+  // Marks a state as expanded, and its neighbours as open unless they are expanded.
   close(s) {
     const { cells, search, width: w, height } = this;
     search[s] = EXPANDED;
-    if (cells[s] >= UNKNOWN_BLOCKED) return; // since it was in Open
+    if (cells[s] >= UNKNOWN_BLOCKED) return; // it became blocked while it was in the Open list
     const y = Math.floor(s / w), x = s - y * w;
     const { neighbours, corner_cutting: cutting } = this.map.facts;
     const north = y > 0 && cells[s - w] < UNKNOWN_BLOCKED;
@@ -252,7 +252,7 @@ class Replay {
     if (this.search[s] === NOT_MET && this.cells[s] < UNKNOWN_BLOCKED) this.search[s] = OPEN;
   }
 
-  // The box of cells to be painted anew, or null.
+  // The box of the cells to repaint, or null.
   takeDirty() {
     const dirty = this.dirty;
     this.dirty = null;
@@ -265,7 +265,7 @@ function around(a, b) {
   return { x0: Math.min(a.x0, b.x0), y0: Math.min(a.y0, b.y0), x1: Math.max(a.x1, b.x1), y1: Math.max(a.y1, b.y1) };
 }
 
-// States from s to before end, which may go over several rows.
+// Extends the box by the states from s to end, which may span several rows.
 function include(box, s, end, width) {
   const y0 = Math.floor(s / width), y1 = Math.floor((end - 1) / width);
   const whole = y1 > y0;
@@ -275,7 +275,7 @@ function include(box, s, end, width) {
   box.y1 = Math.max(box.y1, y1 + 1);
 }
 
-// Four states of the search in a byte.
+// Packs four states of the search into a byte.
 function packed(search) {
   const data = new Uint8Array(search.length / 4);
   for (let i = 0, s = 0; i < data.length; i++, s += 4) {

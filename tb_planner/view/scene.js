@@ -1,22 +1,22 @@
-// The map and all that is drawn on it.
+// Draws the map, the search, the route and the robot.
 
 const LAYERS = [
-  // key, what it is called, whether it can be hidden, its sign in the legend
+  // key, name, whether it can be hidden, its sign in the legend
   ['robot', 'Robot', false, 'robot'],
   ['goal', 'Goal', false, 'goal'],
   ['route', 'Route', true, 'line ahead'],
-  ['back', 'Way back', true, 'line back'],
-  ['trail', 'Driven', true, 'line trail'],
+  ['back', 'Backtracking', true, 'line back'],
+  ['trail', 'Driven path', true, 'line trail'],
   ['waypoint', 'Waypoint', true, 'waypoint'],
-  ['open', 'Open', true, 'cell open'],
+  ['open', 'Open list', true, 'cell open'],
   ['expanded', 'Expanded', true, 'cell expanded'],
   ['obstacle', 'Obstacle', false, 'cell obstacle'],
-  ['kept-clear', 'Kept clear', true, 'cell kept-clear'],
-  ['costly', 'Dearer', true, 'cell costly'],
+  ['inflated', 'Inflated', true, 'cell inflated'],
+  ['higher-cost', 'Higher cost', true, 'cell higher-cost'],
   ['unknown', 'Unknown', true, 'cell unknown'],
 ];
 const LARGEST_CELL = 64; // in pixels of the page
-const RULED_CELL = 14; // from this size on there are lines between cells
+const RULED_CELL = 14; // smallest cell with grid lines
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -58,10 +58,10 @@ class Scene {
     const isDark = free[0] < 128;
     const shown = (name, otherwise) => (this.hidden.has(name) ? otherwise : rgb(name));
     const classes = [];
-    for (let level = 0; level <= DEAREST; level++) classes.push(blend(free, shown('costly', free), Math.min(level / 50, 1)));
+    for (let level = 0; level <= HIGHEST_COST; level++) classes.push(blend(free, shown('higher-cost', free), Math.min(level / 50, 1)));
     classes[UNKNOWN] = shown('unknown', free);
-    classes[UNKNOWN_BLOCKED] = this.hidden.has('unknown') ? shown('kept-clear', free) : rgb('unknown-blocked');
-    classes[KEPT_CLEAR] = shown('kept-clear', free);
+    classes[UNKNOWN_BLOCKED] = this.hidden.has('unknown') ? shown('inflated', free) : rgb('unknown-blocked');
+    classes[INFLATED] = shown('inflated', free);
     classes[OBSTACLE] = rgb('obstacle');
     classes[255] = free;
     this.palette = new Uint32Array(3 * 256);
@@ -146,14 +146,14 @@ class Scene {
     this.moveTo(this.x - dx / this.scale, this.y + (this.isUp ? dy : -dy) / this.scale);
   }
 
-  // The middle of the canvas stays on the map.
+  // Keeps the centre of the canvas on the map.
   moveTo(x, y) {
     this.isFitted = false;
     this.x = Math.min(Math.max(x, 0), this.replay.width);
     this.y = Math.min(Math.max(y, 0), this.replay.height);
   }
 
-  // A point of the canvas, in pixels of the page, as a place in cells; and back.
+  // Converts a point of the canvas, in CSS pixels, to cells; pointOf() converts back.
   cellAt(px, py) {
     const { clientWidth, clientHeight } = this.canvas;
     const down = (py - clientHeight / 2) / this.scale;
@@ -206,7 +206,7 @@ class Scene {
     context.globalAlpha = 1;
   }
 
-  // Lines are as wide on the page whatever the zoom, but for large cells, where they grow with them.
+  // Lines keep their width at any zoom, except on large cells, where they grow.
   lineWidth(pixels) {
     return Math.max(pixels / this.scale, pixels / 16);
   }
@@ -238,7 +238,7 @@ class Scene {
     context.globalAlpha = 1;
   }
 
-  // Where the robot was at a tick, in cells of this map, which may have moved since.
+  // The position of the robot at a tick, in cells of this map, which may have moved since.
   placeOn(here, tick) {
     const { record } = this;
     const x = record.x.values[tick], y = record.y.values[tick];

@@ -39,7 +39,7 @@ MAX_MESSAGE_BYTES = 2**16
 SEND_TIMEOUT_S = 10.0
 """How long a page may take no data before its connection is closed."""
 CLOSE_TIMEOUT_S = 1.0
-"""How long close() waits for the pages to say goodbye."""
+"""How long close() waits for the pages to close."""
 
 _TRY_AGAIN_LATER = 1013  # close code in IANA's registry
 _LENGTH = struct.Struct('<I')

@@ -1,15 +1,15 @@
-// The strip below the map: how long each tick took, what it may take, and where the search was started over.
+// The chart below the map: the time of each tick, the budget, and the restarts.
 
 const MARKS = 16; // pixels above the bars, for restarts
 const BELOW = 5;
-const SAMPLES = 1000; // ticks of which the middle one is taken for that of all
+const SAMPLES = 1000; // ticks for the estimate of the median
 
 class Timeline {
   constructor(canvas, record) {
     this.canvas = canvas;
     this.context = canvas.getContext('2d');
     this.record = record;
-    this.longest = this.looked = 0; // ms of the longest tick of those looked at
+    this.longest = this.looked = 0; // the longest tick so far in ms, and the number of ticks read
   }
 
   resize() {
@@ -32,7 +32,7 @@ class Timeline {
     return Math.round(share * (this.record.ticks - 1));
   }
 
-  // The restart whose mark is near this place, if any.
+  // The restart whose mark is near this x, if any.
   restartNear(x) {
     const { restarts } = this.record;
     const i = Record.indexAt(restarts, this.tickAt(x));
@@ -41,7 +41,7 @@ class Timeline {
     return near[0];
   }
 
-  // Times are drawn on a scale of powers of ten: ticks that do nothing and the longest ones are both to be seen.
+  // The scale is logarithmic, so that both idle and long ticks are visible.
   heightOf(ms) {
     return (Math.log10(Math.max(ms, this.least) / this.least) / Math.log10(this.most / this.least)) * this.room;
   }
@@ -60,7 +60,7 @@ class Timeline {
     this.drawBudget();
   }
 
-  // Of a run that grows only what is new is looked at.
+  // Reads only the new ticks of a run that grows.
   limits() {
     const { ticks, duration: { values } } = this.record;
     for (; this.looked < ticks; this.looked++) if (values[this.looked] > this.longest) this.longest = values[this.looked];
@@ -90,7 +90,7 @@ class Timeline {
     }
   }
 
-  // One bar a pixel: the longest tick of those that share it.
+  // Each bar is one pixel wide and shows the longest of its ticks.
   drawBars() {
     const { context, record } = this;
     const bars = Math.max(Math.min(Math.floor(this.width), record.ticks), 1);
@@ -120,10 +120,10 @@ class Timeline {
     context.setLineDash([]);
     context.textAlign = 'right';
     context.textBaseline = 'top';
-    this.label(`a tick may take ${durationText(this.budget)}`, this.width - 2, y + 2, colour('over'));
+    this.label(`budget ${durationText(this.budget)}`, this.width - 2, y + 2, colour('over'));
   }
 
-  // From above, as far as there is room between them.
+  // From the top, as far as there is room.
   labelLines() {
     const { context } = this;
     context.textAlign = 'left';
@@ -137,7 +137,7 @@ class Timeline {
     }
   }
 
-  // On a ground of its own: below it are bars.
+  // Text on its own background, because there are bars below it.
   label(text, x, y, ink) {
     const { context } = this;
     const wide = context.measureText(text).width + 4;

@@ -114,7 +114,7 @@ def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, peer, br
     scene.become_map_publisher().publish(HALL.message())
     view.page.wait_for('tbPlanner.record.maps.length > 0', LIMIT_S)
     assert view.page.run('document.getElementById("tools").hidden')
-    view.page.run('tbPlanner.tell({ goal: [1, 1] })')
+    view.page.run('tbPlanner.send({ goal: [1, 1] })')
     ticks = view.page.run('tbPlanner.record.ticks')
     view.page.wait_for(f'tbPlanner.record.ticks > {ticks + 20}', LIMIT_S)
     assert view.page.run('tbPlanner.record.goals.filter(event => event.goal).length') == 0
