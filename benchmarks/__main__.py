@@ -62,7 +62,7 @@ def command_line() -> argparse.ArgumentParser:
 def main() -> int:
     options = command_line().parse_args()
     if options.experiment == 'report':
-        return report.carry_out(options, FROM_PAPERS)
+        return report.main(options)
     if options.experiment == 'code_counts':
         return code_counts.main(options)
     if not kernel.COMPILED:
