@@ -26,7 +26,7 @@ WORDS = {'expansions_a_move': 'expansions an action', 'suboptimality': 'cost ove
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RatioComparison:
     """A ratio with its interval, and the range in which the claim wants it."""
 
     where: dict[str, Any]
@@ -74,7 +74,7 @@ def _student(comparisons: int, freedom: float) -> float:
     return float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2 / comparisons, freedom))
 
 
-def averaged(comparisons: Sequence[Comparison]) -> Comparison:
+def averaged(comparisons: Sequence[RatioComparison]) -> RatioComparison:
     """The geometric mean of ratios, as a comparison; maps that they share count once."""
     finite = [one for one in comparisons if math.isfinite(one.log_effect)]
     if not finite:
@@ -87,7 +87,7 @@ def averaged(comparisons: Sequence[Comparison]) -> Comparison:
     for one in finite:
         name = one.where.get('set')
         by_set[name] = min(one.freedom, by_set.get(name, math.inf))
-    return Comparison({}, first.label, first.allowed, effect, residuals, problems, sum(by_set.values()))
+    return RatioComparison({}, first.label, first.allowed, effect, residuals, problems, sum(by_set.values()))
 
 
 # ---------------------------------------------------------------------- from a claim to its comparisons
@@ -102,7 +102,7 @@ class Term:
 
 def compare(
     means: GroupMeans, terms: Sequence[Term], where: dict[str, Any], label: str, allowed: Any, main: bool = True
-) -> Comparison:
+) -> RatioComparison:
     """The ratio of sums over all maps, and what each map contributes to its error."""
     frames = []
     for term in terms:
@@ -131,11 +131,11 @@ def compare(
             certain &= is_positive(values)
     if not math.isfinite(log_effect):  # nothing against something, which has to be more than a rare event
         effect = log_effect if certain else math.nan
-        return Comparison(where, label, allowed, effect, pd.Series(0.0, index=maps), problems, len(maps) - 1, main)
+        return RatioComparison(where, label, allowed, effect, pd.Series(0.0, index=maps), problems, len(maps) - 1, main)
     with np.errstate(invalid='ignore'):
         residuals = np.nan_to_num((without.mean() - without) * (len(maps) - 1) / len(maps), nan=math.inf)
     freedom = max(1.0, shares.sum() ** 2 / (shares**2).sum() - 1)
-    return Comparison(where, label, allowed, log_effect, pd.Series(residuals, index=maps), problems, freedom, main)
+    return RatioComparison(where, label, allowed, log_effect, pd.Series(residuals, index=maps), problems, freedom, main)
 
 
 def is_positive(values: NDArray[np.float64]) -> bool:
@@ -144,7 +144,7 @@ def is_positive(values: NDArray[np.float64]) -> bool:
     return bool(n > 1 and values.mean() > _student(1, n - 1) * values.std(ddof=1) / math.sqrt(n))
 
 
-def comparisons_of(spec: dict[str, Any], means: GroupMeans, data: dict[str, Any]) -> Iterator[Comparison]:
+def comparisons_of(spec: dict[str, Any], means: GroupMeans, data: dict[str, Any]) -> Iterator[RatioComparison]:
     """All comparisons of a claim for which there are rows."""
     for more in spec.get('compare', [{}]):
         entry = {**spec, **more}
@@ -167,7 +167,7 @@ class _Expansion:
         self.series = data['series']
         self.here = {'set': set_name, 'rate': rate}
 
-    def all(self) -> Iterator[Comparison]:
+    def all(self) -> Iterator[RatioComparison]:
         if 'match' in self.entry:
             yield from self._matched()
         elif 'falls' in self.entry:
@@ -207,7 +207,7 @@ class _Expansion:
         closed = relation.endswith('=')
         return (0.0, float(margin), closed) if relation.startswith('<') else (float(margin), math.inf, closed)
 
-    def _ratios(self) -> Iterator[Comparison]:
+    def _ratios(self) -> Iterator[RatioComparison]:
         for a, b in self._pairs():
             for x in self._xs(a, self.entry.get('x', '')):
                 top = Term(self.formula, (self.set, self.rate, a, x), 1)
@@ -254,7 +254,7 @@ class _Expansion:
         intervals = self.published[self.entry['order']]
         return (0.0, 1.0, False) if intervals[a][at] < intervals[b][at] else (1.0, math.inf, False)
 
-    def _falling(self) -> Iterator[Comparison]:
+    def _falling(self) -> Iterator[RatioComparison]:
         """Along w: the series in `a`; along x: every series in `a`, or its ratio to `b`."""
         if self.entry['falls'] == 'w':
             names = self._names(self.entry['a'])
@@ -267,7 +267,7 @@ class _Expansion:
             points = [[(a, x), *((b, x) for b in others)] for x in self._xs(a, self.entry.get('x', ''))]
             yield from self._steps(points, {**self.here, 'a': a})
 
-    def _steps(self, points: list[list[tuple[str, float]]], where: dict[str, Any]) -> Iterator[Comparison]:
+    def _steps(self, points: list[list[tuple[str, float]]], where: dict[str, Any]) -> Iterator[RatioComparison]:
         """Each step may rise by STEP_MARGIN at most, and the last point is below the first."""
         steps = [] if self.entry.get('steps') is False else list(itertools.pairwise(range(len(points))))
         ends = [] if self.entry.get('ends') is False else [(0, len(points) - 1)]
@@ -286,7 +286,7 @@ class _Expansion:
             label = f'{self.measure}, last / first' if ends else f'{self.measure}, next / previous'
             yield compare(self.means, terms, at, label, (0.0, margin, False), main)
 
-    def _matched(self) -> Iterator[Comparison]:
+    def _matched(self) -> Iterator[RatioComparison]:
         """B's points against A's curve where both have the same `match`; each map by itself, on logarithmic axes."""
         match = self.entry['match']
         for a, b in itertools.product(self._names(self.entry['a']), self._names(self.entry['b'])):
@@ -308,7 +308,9 @@ class _Expansion:
                 residuals = (logs - logs.mean()) / len(logs)
                 label = f'{WORDS[self.measure]} at equal {WORDS[match]}, B / A'
                 problems = int(point.counted.sum())
-                yield Comparison(where, label, self._allowed(x), float(logs.mean()), residuals, problems, len(logs) - 1)
+                yield RatioComparison(
+                    where, label, self._allowed(x), float(logs.mean()), residuals, problems, len(logs) - 1
+                )
 
 
 def _at(frame: pd.DataFrame, one: str, measure: str) -> float:

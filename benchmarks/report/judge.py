@@ -34,7 +34,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from benchmarks.report.comparisons import MIN_MAPS, MIN_PROBLEMS, Comparison, averaged, comparisons_of
+from benchmarks.report.comparisons import MIN_MAPS, MIN_PROBLEMS, RatioComparison, averaged, comparisons_of
 from benchmarks.report.groups import Groups, NotRun
 
 CLAIMS_FILE = Path(__file__).with_name('claims.toml')
@@ -68,7 +68,7 @@ class Claim:
 class Case:
     where: dict[str, Any]
     side: int
-    comparisons: list[Comparison]
+    comparisons: list[RatioComparison]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Finding:
         return sum(case.side == side for case in self.cases)
 
     @property
-    def comparisons(self) -> list[Comparison]:
+    def comparisons(self) -> list[RatioComparison]:
         return [one for case in self.cases for one in case.comparisons]
 
 
@@ -120,7 +120,7 @@ def judge(claim: Claim, groups: Groups, data: dict[str, Any], variant: dict[str,
 
 
 def decide(
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[RatioComparison],
     columns: Sequence[str] | None = None,
     quantifier: str = 'all',
     any_of: Sequence[str] | None = None,
@@ -149,7 +149,7 @@ def decide(
     return found
 
 
-def _case_side(comparisons: list[Comparison], levels: tuple[int, int], any_of: Sequence[str] | None) -> int:
+def _case_side(comparisons: list[RatioComparison], levels: tuple[int, int], any_of: Sequence[str] | None) -> int:
     if any_of:
         named = _grouped(comparisons, lambda one: tuple(one.where.get(name) for name in any_of))
         widened = len(named), len(comparisons)
@@ -171,14 +171,14 @@ def _verdict(sides: list[int], quantifier: str) -> Verdict:
     return Verdict.SUPPORTED if supported else Verdict.CONTRADICTED if contradicted else Verdict.INCONCLUSIVE
 
 
-def _grouped(comparisons: Iterable[Comparison], key: Any) -> dict[Any, list[Comparison]]:
-    found: dict[Any, list[Comparison]] = {}
+def _grouped(comparisons: Iterable[RatioComparison], key: Any) -> dict[Any, list[RatioComparison]]:
+    found: dict[Any, list[RatioComparison]] = {}
     for one in comparisons:
         found.setdefault(key(one), []).append(one)
     return found
 
 
-def mean_effect(comparisons: Sequence[Comparison]) -> tuple[float, float, float]:
+def mean_effect(comparisons: Sequence[RatioComparison]) -> tuple[float, float, float]:
     """The geometric mean of the ratios, with its interval."""
     one = averaged(comparisons)
     return math.exp(one.log_effect), *one.interval()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.report import judge as judging
-from benchmarks.report.comparisons import Comparison
+from benchmarks.report.comparisons import RatioComparison
 from benchmarks.report.figures import Figure
 from benchmarks.report.groups import Groups
 from benchmarks.report.judge import Case, Claim, Finding, Verdict
@@ -149,7 +149,7 @@ def _span(values: set[int]) -> str:
     return f'{low:,}' if low == high else f'{low:,} to {high:,}'
 
 
-def _room(one: Comparison) -> float:
+def _room(one: RatioComparison) -> float:
     """How far the ratio is inside its range; negative outside."""
     if math.isnan(one.log_effect):
         return math.inf
