@@ -21,13 +21,11 @@ from benchmarks.experiments.map_sets import maps_of
 from benchmarks.experiments.terrain import Blocked
 from tb_planner.config import PlannerParameters
 from tb_planner.maps.costmap import OCCUPIED, CostmapConfig
-from tb_planner.tools.tuning.budget import Budget
-from tb_planner.tools.tuning.ground import Ground, draw_problems
 from tb_planner.tools.tuning.parameter_file import candidate_of
-from tb_planner.tools.tuning.study import Plan as StudyPlan
-from tb_planner.tools.tuning.study import Study, carry_out_study
+from tb_planner.tools.tuning.problems import TuningMap, draw_problems
+from tb_planner.tools.tuning.study import CpuBudget, Study, StudyPlan, run_study
 from tb_planner.tools.tuning.time_limit import TimeLimit
-from tb_planner.tools.tuning.trial import WORLDS, Conditions
+from tb_planner.tools.tuning.trial import WORLDS, TrialConditions
 
 SIZE = 512
 A_TIE = 0.0005
@@ -96,13 +94,13 @@ def runs(
         for place in terrains:
             occupancy = (place.build() * OCCUPIED).astype(np.int8)
             limit = TimeLimit(options.time_limit)
-            ground = Ground(place.name, occupancy, CostmapConfig(resolution_m=1.0))
-            study = carry_out_study(
+            ground = TuningMap(place.name, occupancy, CostmapConfig(resolution_m=1.0))
+            study = run_study(
                 StudyPlan(
                     seen=draw_problems(ground, problems, 2 * options.seed, limit),
                     unseen=draw_problems(ground, unseen, 2 * options.seed + 1, limit),
-                    budget=Budget(options.tick_hz, cpu),
-                    conditions=Conditions(world, parameters.min_improvement),
+                    budget=CpuBudget(options.tick_hz, cpu),
+                    conditions=TrialConditions(world, parameters.min_improvement),
                     default=candidate_of(parameters),
                 ),
                 limit,
@@ -116,10 +114,10 @@ def row_of(study: Study) -> Row:
     """Of what was chosen before the problems not seen were looked at: that the tuner itself takes back what clearly
     loses there does not count. What few problems do not tell clearly it does not recommend, here neither."""
     check, default = study.check, study.plan.default
-    ours = default if study.is_guess else study.chosen
+    ours = default if study.is_inconclusive else study.chosen
     if check is None:
         return {'outcome': TIED, 'recommended': str(ours), 'problems': 0}
-    figures, more = (check.default, 0.0) if ours == default else (check.ours, check.difference.mean)
+    figures, more = (check.default, 0.0) if ours == default else (check.chosen, check.difference.mean)
     return {
         'outcome': TIED if abs(more) < A_TIE else WON if more < 0 else LOST,
         'recommended': str(ours),

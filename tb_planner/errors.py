@@ -15,7 +15,7 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
     │   ├── BadRecord             a recording cannot be read
     │   │   ├── TooLarge          a recording is too large for the page
     │   │   └── TogetherTooLarge  several recordings are too large for one page
-    │   ├── BagError              a bag lacks what a replay needs
+    │   ├── BagError              a bag cannot be used
     │   ├── ScriptError           a script of obstacles cannot be read
     │   ├── NoPlace               a map has no place for a robot with its goal
     │   ├── NoProblems            a map has no problems to tune on
@@ -31,7 +31,7 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
     │   └── NoFreeDomain          every ROS domain is in use
     ├── RequestFailed             a path request cannot be served; carries Nav2's error code
     └── TimeOver                  a time limit was reached
-        └── CutShort              ... in the middle of a trial, whose outcome so far it carries
+        └── TrialCutShort         ... in the middle of a trial; it carries the result so far
 
 >>> from tb_planner import StartBlocked, TbPlannerError
 >>> issubclass(StartBlocked, TbPlannerError), issubclass(StartBlocked, ValueError)

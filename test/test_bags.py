@@ -30,9 +30,9 @@ from tb_planner.recording import read_record
 from tb_planner.recording.format import HAS_WAYPOINT
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import RandomChange
-from tb_planner.tools.bags import BagError, Topics, open_bag
-from tb_planner.tools.bags import snapshots as snapshots_module
-from tb_planner.tools.bags.snapshots import MOST_MAPS, Snapshots
+from tb_planner.tools import bags
+from tb_planner.tools.bag_topics import BagError, TopicNames
+from tb_planner.tools.bags import MAX_MAPS, Snapshots, open_bag
 from tb_planner.tools.cli import main
 from tb_planner.tools.replay import replay, ticks
 
@@ -260,8 +260,8 @@ class TestTopics:
     def test_are_chosen_by_option(self, tmp_path):
         messages = [*still(), (0.3, '/other/map', occupancy_grid(0.3, occupancy(), GEOMETRY))]
         path = files.write(tmp_path / 'bag', messages)
-        assert '/map, /other/map; tell which with --map-topic' in refusal(path)
-        with open_bag(path, Topics(map='/other/map')) as bag:
+        assert '/map, /other/map; choose one with --map-topic' in refusal(path)
+        with open_bag(path, TopicNames(map='/other/map')) as bag:
             assert bag.topics.map.name == '/other/map'
 
     def test_may_lie_in_a_namespace(self, tmp_path):
@@ -294,16 +294,16 @@ class TestTopics:
 
     def test_of_another_type_are_refused(self, tmp_path):
         path = files.write(tmp_path / 'bag', [*still(), (0.3, '/chatter', files.string('hello'))])
-        message = refusal(path, Topics(map='/chatter'))
-        assert '/chatter is of type std_msgs/msg/String; a map is nav_msgs/msg/OccupancyGrid' in message
+        message = refusal(path, TopicNames(map='/chatter'))
+        assert '/chatter has type std_msgs/msg/String; a map must be nav_msgs/msg/OccupancyGrid' in message
 
     def test_are_not_pose_and_goal_at_once(self, tmp_path):
-        message = refusal(files.write(tmp_path / 'bag', still()), Topics(pose='/goal_pose'))
-        assert '/goal_pose is said to be both pose and goal' in message
+        message = refusal(files.write(tmp_path / 'bag', still()), TopicNames(pose='/goal_pose'))
+        assert '/goal_pose cannot be both pose and goal' in message
         assert '--pose-topic' in message
 
     def test_that_are_not_there_are_told_with_those_that_are(self, tmp_path):
-        message = refusal(files.write(tmp_path / 'bag', still()), Topics(goal='/nowhere'))
+        message = refusal(files.write(tmp_path / 'bag', still()), TopicNames(goal='/nowhere'))
         assert 'no topic /nowhere' in message
         assert '/goal_pose (geometry_msgs/msg/PoseStamped, 1)' in message
 
@@ -330,7 +330,7 @@ class TestBadBags:
         data = file.read_bytes()
         file.write_bytes(data[: int(left * len(data))])
         message = refusal(folder)
-        assert 'cut off' in message
+        assert 'may be incomplete' in message
         assert 'recover' in message
 
     def test_that_are_something_else(self, tmp_path):
@@ -338,7 +338,7 @@ class TestBadBags:
         path.write_bytes(b'\x89PNG' + bytes(100))
         assert 'cannot be read' in refusal(path)
         other = refusal(shutil.copy(path, tmp_path / 'picture.png'))
-        assert "a bag is a folder, or ends in .mcap or .db3, not in '.png'" in other
+        assert 'bags must be folders, .mcap or .db3 files' in other
         assert 'cut off' not in other
 
     def test_with_a_length_that_is_damaged(self, live, tmp_path):
@@ -348,7 +348,7 @@ class TestBadBags:
         begin = len(files.MAGIC) + 1
         data[begin : begin + 8] = (2**62).to_bytes(8, 'little')
         path.write_bytes(data)
-        assert 'larger than memory' in refusal(path)
+        assert 'exceeds the memory' in refusal(path)
 
     def test_whose_metadata_is_damaged(self, tmp_path):
         folder = files.write(tmp_path / 'bag', still())
@@ -377,7 +377,7 @@ class TestBadBags:
         messages = [item for item in still() if item[1] != '/pose']
         messages.append((0.1, '/tf', transforms(0.1, ('odom', 'base_link', START))))
         message = refusal(files.write(tmp_path / 'bag', messages))
-        assert "'map' to 'base_link'" in message
+        assert "'map' and 'base_link'" in message
         assert 'odom to base_link' in message
 
     def test_that_are_compressed_files_are_told_so(self, tmp_path, capsys):
@@ -386,7 +386,7 @@ class TestBadBags:
         path.write_bytes(b'(\xb5/\xfd')
         for command in ('replay', 'tune'):
             assert main([command, str(path), '-o', str(tmp_path / 'out')]) == 2
-            assert 'compressed; give the folder' in capsys.readouterr().err
+            assert 'compressed; open the folder' in capsys.readouterr().err
 
     def test_are_never_written_over(self, live, tmp_path, capsys):
         folder = files.write(tmp_path / 'bag', live.messages(), 'sqlite3')
@@ -447,9 +447,9 @@ class TestGoals:
         with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
             given = bag.goals()
         assert len(given) == 100
-        assert len({id(goal.occupancy) for goal in given}) <= MOST_MAPS
+        assert len({id(goal.occupancy) for goal in given}) <= MAX_MAPS
         for number, goal in enumerate(given):
-            assert number - 100 / (MOST_MAPS / 2) <= goal.occupancy[1, 1] <= number
+            assert number - 100 / (MAX_MAPS / 2) <= goal.occupancy[1, 1] <= number
 
     def test_are_read_while_there_is_time(self, tmp_path):
         later = [(1.0 + number, '/goal_pose', pose_stamped(1.0 + number, Pose2D(number, 1.0))) for number in range(9)]
@@ -460,14 +460,14 @@ class TestGoals:
             looks = iter([False] * 5)
             assert len(bag.goals(lambda: next(looks, True))) == 4
             assert not bag.read_whole
-            with pytest.raises(BagError, match=r'no goal .* in as much of it as there was time to read'):
+            with pytest.raises(BagError, match=r'no goal .* in the part that there was time to read'):
                 bag.goals(lambda: True)
 
 
 class TestSnapshots:
     def test_never_hold_more_maps_than_they_may(self):
         """Also meanwhile, and spread over all that there were."""
-        snapshots = Snapshots(most=8)
+        snapshots = Snapshots(max_maps=8)
         for number in range(1000):
             values = np.full((2, 3), number % 100, np.int8)
             values[0, 0] = number // 100
@@ -481,7 +481,7 @@ class TestSnapshots:
         assert numbers[-1] + numbers[1] >= 1000
 
     def test_of_large_maps_are_fewer_but_one_at_least(self, monkeypatch):
-        monkeypatch.setattr(snapshots_module, 'MOST_CELLS', 20)
+        monkeypatch.setattr(bags, 'MAX_CELLS', 20)
         for side, most in ((2, 5), (3, 2), (10, 1)):
             snapshots = Snapshots()
             for number in range(50):

@@ -286,7 +286,6 @@ def test_the_tuner_explains_which_files_are_maps_and_bags(tmp_path):
     complaint = run_command('tune', tmp_path / 'depot.md').stderr.splitlines()[-1]
     for kind in ('.map', '.yaml', '.mcap', '.db3', 'folder'):
         assert kind in complaint
-    assert "not in '.md'" in complaint
 
 
 @pytest.mark.parametrize('command', ['solve --start 0 0 --goal 1 1', 'view', 'view --live', 'tune', 'replay'])

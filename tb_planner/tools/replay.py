@@ -23,7 +23,8 @@ from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
 from tb_planner.navigation.navigator import NavigationStatus, Tick
 from tb_planner.recording import Recorder
 from tb_planner.search.algorithms import RestartReason
-from tb_planner.tools.bags import Bag, BagError, Event, Goal
+from tb_planner.tools.bag_topics import BagError
+from tb_planner.tools.bags import Bag, Event, Goal
 
 MAX_TICKS = 10**7
 _SAME_TIME_S = 1e-6

@@ -10,11 +10,11 @@ from tb_planner.config import PlannerParameters
 from tb_planner.recording import About, Recorder
 from tb_planner.recording.record import check_is_no_record
 from tb_planner.recording.writer import may_begin
+from tb_planner.tools.bag_topics import add_topic_options, topics_of
 from tb_planner.tools.bags import Bag, open_bag
-from tb_planner.tools.bags.options import add_topic_options, topics_of
+from tb_planner.tools.progress import progress_bar
 from tb_planner.tools.replay import ReplaySummary, replay
 from tb_planner.tools.tuning.parameter_file import candidate_of, read_parameters
-from tb_planner.tools.tuning.progress import ProgressLine
 
 DONE, NOT_RECORDED = 0, 1
 EXAMPLES = """examples:
@@ -35,7 +35,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(command=replay_bag)
     parser.add_argument('bag', metavar='BAG', type=Path, help='folder of a bag, or one .mcap or .db3 file')
     parser.add_argument('-o', '--output', metavar='FILE', type=Path, help='record for tb_planner view')
-    parser.add_argument('--params', metavar='FILE', type=Path, help="the planner's parameters, default: the defaults")
+    parser.add_argument('--params', metavar='FILE', type=Path, help='parameters of the planner (default: built-in)')
     add_topic_options(parser)
 
 
@@ -46,11 +46,11 @@ def replay_bag(options: argparse.Namespace) -> int:
     with open_bag(options.bag, topics_of(options), options.base_frame) as bag:
         print(f'{options.bag.name}: {topics_in_words(bag)}')
         recorder = make_recorder(options.output, options.bag.stem, parameters)
-        progress = ProgressLine()
         try:
-            told = replay(bag, parameters, recorder, lambda now_s: progress(now_s / (bag.duration_s or 1), 'replaying'))
+            with progress_bar() as progress:
+                duration_s = bag.duration_s or 1.0
+                told = replay(bag, parameters, recorder, lambda now_s: progress(now_s / duration_s, 'replaying'))
         finally:
-            progress.close()
             if recorder is not None:
                 recorder.close()
     print(in_words(told, bag))

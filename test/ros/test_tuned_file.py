@@ -8,12 +8,12 @@ from rclpy.node import Node
 
 from tb_planner.config import PlannerParameters
 from tb_planner.ros.params import declare
-from tb_planner.tools.tuning.budget import Budget
-from tb_planner.tools.tuning.candidates import Candidate
 from tb_planner.tools.tuning.parameter_file import parameter_file, with_candidate
+from tb_planner.tools.tuning.study import CpuBudget
+from tb_planner.tools.tuning.trial import Candidate
 
 TUNED = with_candidate(
-    PlannerParameters(), Candidate('tb_wa_star', 1.35, 'path_cost_increased'), 48_000, Budget(12.5, 0.2)
+    PlannerParameters(), Candidate('tb_wa_star', 1.35, 'path_cost_increased'), 48_000, CpuBudget(12.5, 0.2)
 )
 ODD = dataclasses.replace(TUNED, global_frame="it's/odd", robot_base_frame='no', min_improvement=1e-5)
 

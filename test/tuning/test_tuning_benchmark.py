@@ -1,11 +1,11 @@
 """The benchmark of the tuner."""
 
 import pytest
-from helpers.made_up import length, make_plan, outcome
+from helpers.tuning import length, make_plan, result
 
 from benchmarks import tuner
-from tb_planner.tools.tuning.candidates import Candidate
-from tb_planner.tools.tuning.study import carry_out_study
+from tb_planner.tools.tuning.study import run_study
+from tb_planner.tools.tuning.trial import Candidate
 
 
 class TestBenchmark:
@@ -20,15 +20,15 @@ class TestBenchmark:
             (24, (300, 310), (300, 310), ('tied', 'tb_wa_star(1.5)')),
         ],
     )
-    def test_counts_what_the_user_gets(self, count, seen, unseen, told_as, told, problems):
+    def test_counts_what_the_user_gets(self, count, seen, unseen, told_as, fake_trials, problems):
         plan = make_plan(problems[:count])
 
         def go(candidate, problem, k):
             number = problems.index(problem)
             more = (seen if number < len(plan.seen) else unseen)[number % 2]
-            return outcome(length(problem) + more * (candidate == Candidate('tb_gbfs')))
+            return result(length(problem) + more * (candidate == Candidate('tb_gbfs')))
 
-        told(go)
-        row = tuner.row_of(carry_out_study(plan))
+        fake_trials(go)
+        row = tuner.row_of(run_study(plan))
         assert (row['outcome'], row['recommended']) == told_as
         assert (row['intervals'] == row['default_intervals']) == (row['outcome'] == 'tied')

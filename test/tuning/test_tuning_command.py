@@ -1,4 +1,4 @@
-"""python -m tb_planner tune: what it writes, and what it refuses."""
+"""The command tb_planner tune: the files that it writes, and the input that it refuses."""
 
 import dataclasses
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.made_up import tune
+from helpers.tuning import tune
 
 from tb_planner.config import PlannerParameters
 from tb_planner.tools.cli import main
@@ -18,11 +18,11 @@ class TestCommand:
         pytest.importorskip('matplotlib')
         assert main([*tune(tmp_path), '--tick-hz', '10', '--cpu', '0.1']) == 0
         printed = capsys.readouterr().out
-        for column in ('over shortest', 'first move', 'back-moves', 'restarts', 'tick p99'):
+        for column in ('cost ratio', 'first move', 'backtracking', 'restarts', 'tick p99'):
             assert column in printed
         parameters = read_parameters(tmp_path / 'tuned.yaml')
         assert parameters.tick_frequency == 10.0
-        assert f'{parameters.expansions_per_tick:,} expansions a tick' in printed
+        assert f'{parameters.expansions_per_tick:,} expansions per tick' in printed
         assert (tmp_path / 'tuned.png').read_bytes().startswith(b'\x89PNG')
 
     def test_draws_over_its_own_plots_only(self, tmp_path, capsys):
@@ -31,7 +31,7 @@ class TestCommand:
         image = tmp_path / 'tuned.png'
         image.write_bytes(b'a map')
         assert main(tune(tmp_path)) == 2
-        assert 'tuned.png: it is there already, and was not drawn by the tuner' in capsys.readouterr().err
+        assert 'tuned.png: the file exists and is not a plot of the tuner' in capsys.readouterr().err
         assert image.read_bytes() == b'a map'
         image.unlink()
         assert [main(tune(tmp_path)) for _ in range(2)] == [0, 0]
@@ -59,26 +59,29 @@ class TestCommand:
         assert (tuned.waypoint_distance_m, tuned.tick_frequency) == (2.5, 8.0)
 
     @pytest.mark.parametrize(
-        ('options', 'told'),
+        ('options', 'message'),
         [
             (['--cpu', '3'], '--cpu is 3'),
             (['--tick-hz', '-1'], '--tick-hz is -1'),
             (['--tick-hz', '0'], '--tick-hz is 0'),
-            (['--png', 'no/such/folder/plot.png'], '--png no/such/folder/plot.png: there is no folder'),
-            (['--problems', '0'], '--problems is 0; it is at least 1'),
-            (['--seed', '-1'], '--seed is -1; it is at least 0'),
+            (
+                ['--png', 'no/such/folder/plot.png'],
+                '--png no/such/folder/plot.png: the folder no/such/folder does not exist',
+            ),
+            (['--problems', '0'], '--problems is 0; it must be at least 1'),
+            (['--seed', '-1'], '--seed is -1; it must be at least 0'),
             (['--time-limit', '0'], '--time-limit is 0 s'),
-            (['-o', 'no/such/folder/planner.yaml'], 'no folder'),
+            (['-o', 'no/such/folder/planner.yaml'], 'does not exist'),
             (['--params', 'nothing.yaml'], 'nothing.yaml: cannot be read'),
-            (['-o', 'plot.png'], '--png names another'),
+            (['-o', 'plot.png'], 'choose another name for it with --png'),
             (['--time-limit', 'nan'], '--time-limit is nan s'),
-            (['--cpu', '1e-9'], '--cpu has to be above'),
+            (['--cpu', '1e-9'], '--cpu must be above'),
         ],
     )
-    def test_refuses_what_cannot_be_done(self, options, told, tmp_path, capsys):
+    def test_refuses_what_cannot_be_done(self, options, message, tmp_path, capsys):
         assert main([*tune(tmp_path), *options]) == 2
         complaint = capsys.readouterr().err.splitlines()[-1]
-        assert told in complaint
+        assert message in complaint
 
     def test_needs_no_ros(self, tmp_path):
         """Where its modules cannot be imported."""

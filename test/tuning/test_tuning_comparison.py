@@ -1,70 +1,73 @@
-"""What if: parameter files on the same problems."""
+"""Parameter files, compared on the same problems."""
 
 import dataclasses
 from pathlib import Path
 
 import pytest
-from helpers.made_up import DEFAULT, Clock, tune
+from helpers.tuning import DEFAULT, Clock, tune
 
 from tb_planner.config import PlannerParameters
 from tb_planner.tools.cli import main
-from tb_planner.tools.tuning.candidates import Candidate
-from tb_planner.tools.tuning.comparison import Rival, compare, comparison_text, remarks
+from tb_planner.tools.tuning.comparison import ComparedFile, compare, comparison_text, remarks
 from tb_planner.tools.tuning.parameter_file import parameter_file
 from tb_planner.tools.tuning.time_limit import TimeLimit, TooLittleTime
+from tb_planner.tools.tuning.trial import Candidate
 
 
 class TestComparison:
     def test_of_a_file_with_itself_finds_no_difference(self, problems):
-        rivals = [Rival(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
-        text = comparison_text(compare(rivals, problems[:6], 'changing'))
+        files = [ComparedFile(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
+        text = comparison_text(compare(files, problems[:6], 'changing'))
         assert '+0.0 % ± 0.0 intervals against a.yaml, which may be chance' in text
 
     def test_is_on_the_same_problems(self, problems):
-        rivals = [Rival('slow', Candidate('tba_star'), 2, 0.0), Rival('fast', Candidate('tba_star'), 2000, 0.0)]
-        comparison = compare(rivals, problems[:12], 'static')
-        slow, fast = (comparison.outcomes[rival.name] for rival in rivals)
+        files = [
+            ComparedFile('slow', Candidate('tba_star'), 2, 0.0),
+            ComparedFile('fast', Candidate('tba_star'), 2000, 0.0),
+        ]
+        comparison = compare(files, problems[:12], 'static')
+        slow, fast = (comparison.results[file.name] for file in files)
         assert len(slow) == len(fast) == 12
         assert all(b.intervals <= a.intervals for a, b in zip(slow, fast, strict=True))
         assert 'which may be chance' not in comparison_text(comparison)
 
     def test_ends_when_the_time_is_over(self, problems):
-        rivals = [Rival(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
+        files = [ComparedFile(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
         for looks in (400, 1000):
-            comparison = compare(rivals, problems, 'static', TimeLimit(looks, Clock()))
-            assert 0 < comparison.had < len(problems)
-            assert {len(outcomes) for outcomes in comparison.outcomes.values()} == {comparison.had}
-            told = f'The time limit came after {comparison.had} of {len(problems)} problems'
-            assert told in comparison_text(comparison)
+            comparison = compare(files, problems, 'static', TimeLimit(looks, Clock()))
+            assert 0 < comparison.tried < len(problems)
+            assert {len(outcomes) for outcomes in comparison.results.values()} == {comparison.tried}
+            text = f'The time limit ended the comparison after {comparison.tried} of {len(problems)} problems'
+            assert text in comparison_text(comparison)
 
     def test_without_time_for_one_problem_tells_nothing(self, problems):
-        rivals = [Rival(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
-        with pytest.raises(TooLittleTime, match='--time-limit of 3 s was over before all 2 files had tried one'):
-            compare(rivals, problems, 'static', TimeLimit(3, Clock()))
+        files = [ComparedFile(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
+        with pytest.raises(TooLittleTime, match='--time-limit of 3 s was over before all 2 files had tried the first'):
+            compare(files, problems, 'static', TimeLimit(3, Clock()))
 
     @pytest.mark.parametrize(
-        ('options', 'told'),
+        ('options', 'message'),
         [
-            (['one.yaml'], 'two files or more'),
-            (['one.yaml', 'one.yaml'], 'each once'),
-            (['one.yaml', 'two.yaml', '--params', 'one.yaml'], '--params goes with tuning'),
+            (['one.yaml'], 'two or more different files'),
+            (['one.yaml', 'one.yaml'], 'two or more different files'),
+            (['one.yaml', 'two.yaml', '--params', 'one.yaml'], '--params is for tuning'),
             (['one.yaml', 'nothing.yaml'], 'nothing.yaml: cannot be read'),
         ],
     )
-    def test_refuses_what_cannot_be_compared(self, options, told, tmp_path, capsys, monkeypatch):
+    def test_refuses_what_cannot_be_compared(self, options, message, tmp_path, capsys, monkeypatch):
         monkeypatch.chdir(tmp_path)
         for name in ('one.yaml', 'two.yaml'):
             Path(name).write_text(parameter_file(PlannerParameters(), '', {}))
         assert main([*tune(tmp_path), '--compare', *options]) == 2
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
     def test_tells_what_it_leaves_out_of_account(self):
         ours = PlannerParameters()
         others = dataclasses.replace(ours, tick_frequency=5.0, corner_cutting=True)
         assert list(remarks({'a.yaml': ours, 'b.yaml': ours})) == []
         costs, ticks = remarks({'a.yaml': ours, 'b.yaml': others})
-        assert 'b.yaml makes other costs of a map than a.yaml' in costs
-        assert 'b.yaml ticks at 5 Hz, a.yaml at 20' in ticks
+        assert 'b.yaml and a.yaml turn the map into different costs' in costs
+        assert 'b.yaml ticks at 5 Hz, a.yaml at 20 Hz' in ticks
 
     def test_by_command(self, tmp_path, capsys):
         for name, weight in (('one.yaml', 1.2), ('two.yaml', 4.0)):

@@ -3,11 +3,9 @@
 import dataclasses
 
 import pytest
-from helpers.made_up import length, make_plan, outcome
+from helpers.tuning import length, make_plan, result
 
 from tb_planner.config import PlannerParameters
-from tb_planner.tools.tuning.budget import Budget
-from tb_planner.tools.tuning.candidates import candidates
 from tb_planner.tools.tuning.parameter_file import (
     candidate_of,
     check_may_write,
@@ -16,7 +14,8 @@ from tb_planner.tools.tuning.parameter_file import (
     with_candidate,
 )
 from tb_planner.tools.tuning.report import reasons
-from tb_planner.tools.tuning.study import carry_out_study
+from tb_planner.tools.tuning.study import CpuBudget, run_study
+from tb_planner.tools.tuning.trial import candidates
 
 ODD = dataclasses.replace(
     PlannerParameters(),
@@ -32,17 +31,17 @@ class TestParameterFile:
     @pytest.mark.parametrize('parameters', [PlannerParameters(), ODD], ids=['defaults', 'odd'])
     @pytest.mark.parametrize('candidate', candidates('changing')[::3], ids=str)
     def test_gives_back_what_was_written(self, candidate, parameters, tmp_path):
-        tuned = with_candidate(parameters, candidate, 4321, Budget(12.5, 0.2))
+        tuned = with_candidate(parameters, candidate, 4321, CpuBudget(12.5, 0.2))
         path = tmp_path / 'planner.yaml'
         path.write_text(parameter_file(tuned, 'a map', {'algorithm': 'because'}))
         assert read_parameters(path) == tuned
-        assert candidate_of(tuned).row == candidate.row
-        assert tuned.algorithm_config() == candidate.row
+        assert candidate_of(tuned).config == candidate.config
+        assert tuned.algorithm_config() == candidate.config
         assert (tuned.expansions_per_tick, tuned.tick_frequency) == (4321, 12.5)
 
-    def test_has_reasons_above_what_was_tuned(self, told, problems):
-        told(lambda candidate, problem, k: outcome(length(problem) - 300 * (candidate.algorithm == 'rtba_star')))
-        found = carry_out_study(make_plan(problems))
+    def test_has_reasons_above_what_was_tuned(self, fake_trials, problems):
+        fake_trials(lambda candidate, problem, k: result(length(problem) - 300 * (candidate.algorithm == 'rtba_star')))
+        found = run_study(make_plan(problems))
         why = reasons(found)
         text = parameter_file(
             with_candidate(PlannerParameters(), found.recommended, found.k, found.plan.budget), '', why
@@ -50,10 +49,10 @@ class TestParameterFile:
         lines = text.splitlines()
         above = ' '.join(line.strip(' #') for line in lines[: lines.index('    algorithm: rtba_star')])
         assert why['algorithm'] in above
-        assert 'shorter way' in why['restart']  # which this rule does not look for
+        assert 'does not notice opened shortcuts' in why['restart']
 
     @pytest.mark.parametrize(
-        ('text', 'told'),
+        ('text', 'message'),
         [
             ('tb_planner: {ros__parameters: {weihgt: 2.0}}', 'no parameter weihgt; did you mean weight?'),
             ('tb_planner: {ros__parameters: {weight: 0.5}}', 'weight is 0.5; it must be between 1 and 100'),
@@ -66,12 +65,12 @@ class TestParameterFile:
             ('a: [', 'not YAML'),
         ],
     )
-    def test_that_is_wrong_is_refused_by_name(self, text, told, tmp_path):
+    def test_that_is_wrong_is_refused_by_name(self, text, message, tmp_path):
         path = tmp_path / 'wrong.yaml'
         path.write_text(text)
         with pytest.raises(ValueError) as error:
             read_parameters(path)
-        assert told in str(error.value)
+        assert message in str(error.value)
         assert 'wrong.yaml' in str(error.value)
 
     @pytest.mark.parametrize('name', ['tb_planner', '/**', '/robot1/tb_planner', '/**/tb_planner'])
@@ -83,7 +82,7 @@ class TestParameterFile:
     def test_of_somebody_else_is_not_written_over(self, tmp_path):
         path = tmp_path / 'planner.yaml'
         path.write_text('# mine\n')
-        with pytest.raises(ValueError, match='not written by the tuner'):
+        with pytest.raises(ValueError, match='the tuner did not write it'):
             check_may_write(path)
         path.write_text(parameter_file(PlannerParameters(), '', {}))
         check_may_write(path)

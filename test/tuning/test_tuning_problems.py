@@ -1,79 +1,80 @@
-"""ThrottledLog: drawn on a map, or a bag's own goals."""
+"""Problems that the tuner draws on a map or takes from the goals of a bag."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.made_up import CELLS, Clock, ground, rooms
+from helpers.tuning import CELLS, Clock, rooms, tuning_map
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.tools.bags import GivenGoal
+from tb_planner.tools.bags import BagGoal
 from tb_planner.tools.cli import main
-from tb_planner.tools.tuning.bag_problems import again_and_again, bag_problems, places_of
-from tb_planner.tools.tuning.ground import Ground, NoProblems, draw_problems
 from tb_planner.tools.tuning.parameter_file import read_parameters
-from tb_planner.tools.tuning.time_limit import DRAWN_BY, TimeLimit
+from tb_planner.tools.tuning.problems import NoProblems, TuningMap, bag_maps, bag_problems, draw_problems, repeated
+from tb_planner.tools.tuning.time_limit import DRAWN_FRACTION, TimeLimit
 
 
 class TestProblems:
-    def test_are_the_same_for_the_same_seed(self, place, problems):
-        again = draw_problems(place, len(problems), seed=1)
+    def test_are_the_same_for_the_same_seed(self, scattered_map, problems):
+        again = draw_problems(scattered_map, len(problems), seed=1)
         assert [(p.start, p.goal, p.seed) for p in again] == [(p.start, p.goal, p.seed) for p in problems]
-        assert [(p.start, p.goal) for p in draw_problems(place, 5, seed=2)] != [(p.start, p.goal) for p in problems[:5]]
+        assert [(p.start, p.goal) for p in draw_problems(scattered_map, 5, seed=2)] != [
+            (p.start, p.goal) for p in problems[:5]
+        ]
 
     def test_begin_and_end_in_known_cells(self):
         occupancy = np.full((40, 40), -1, np.int8)
         occupancy[10:20, 5:25] = 0
-        for problem in draw_problems(Ground('known', occupancy, CELLS), 20, seed=0):
+        for problem in draw_problems(TuningMap('known', occupancy, CELLS), 20, seed=0):
             for x, y in (problem.start, problem.goal):
                 assert occupancy[y, x] == 0
 
     def test_are_refused_where_nothing_can_drive(self):
         for blocked in (np.ones((10, 10), bool), ~np.eye(10, dtype=bool)):
-            with pytest.raises(NoProblems, match=r'free cells no two are joined'):
-                draw_problems(ground(blocked), 3, seed=0)
+            with pytest.raises(NoProblems, match=r'no two of its \d+ free cells are connected'):
+                draw_problems(tuning_map(blocked), 3, seed=0)
 
 
 def goals_on_growing_maps(count):
     """Each on a map that is a row and a column larger than the one before."""
     for number in range(count):
         geometry = MapGeometry(20 + number, 20 + number, 0.5)
-        yield GivenGoal(np.zeros((20 + number, 20 + number), np.int8), geometry, Pose2D(1.0, 1.0), Pose2D(8.0, 8.0))
+        yield BagGoal(np.zeros((20 + number, 20 + number), np.int8), geometry, Pose2D(1.0, 1.0), Pose2D(8.0, 8.0))
 
 
 class TestBag:
     def test_gives_each_map_once(self):
         first, second = goals_on_growing_maps(2)
         given = [first, first, second, second, second]
-        places = places_of(Path('bag'), given, PlannerParameters())
-        assert [place.ground.occupancy for place in places] == [goal.occupancy for goal in given]
-        assert len({id(place.ground) for place in places}) == 2
+        places = bag_maps(Path('bag'), given, PlannerParameters())
+        assert [place.map_.occupancy for place in places] == [goal.occupancy for goal in given]
+        assert len({id(place.map_) for place in places}) == 2
 
     @pytest.mark.parametrize(('count', 'asked'), [(50, 50), (80, 50), (10, 10)])
     def test_gives_problems_from_all_of_it(self, count, asked):
         given = list(goals_on_growing_maps(50))
-        places = places_of(Path('bag'), given, PlannerParameters())
+        places = bag_maps(Path('bag'), given, PlannerParameters())
         drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), count)
-        numbers = [[place.ground for place in places].index(problem.ground) for problem in drawn]
+        numbers = [[place.map_ for place in places].index(problem.map_) for problem in drawn]
         assert len(numbers) == len(set(numbers)) == asked
         assert set(np.diff(sorted(numbers))) == {50 // asked}
 
     def test_is_asked_no_longer_than_there_is_time(self):
         given = list(goals_on_growing_maps(50))
-        places = places_of(Path('bag'), given, PlannerParameters())
+        places = bag_maps(Path('bag'), given, PlannerParameters())
         drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), 50, TimeLimit(40, Clock()))
-        assert 1 < len(drawn) <= 40 * DRAWN_BY
+        assert 1 < len(drawn) <= 40 * DRAWN_FRACTION
 
     def test_gives_its_goals_again_with_other_things_on_the_way(self):
-        drawn = again_and_again(draw_problems(ground(rooms()), 3, seed=0), 7)
+        drawn = repeated(draw_problems(tuning_map(rooms()), 3, seed=0), 7)
         assert [problem.start for problem in drawn[:4]] == [problem.start for problem in drawn[3:]]
         assert len({problem.seed for problem in drawn}) == 7
 
     def test_whose_goals_cannot_be_reached_is_refused(self):
         (given,) = goals_on_growing_maps(1)
         given.occupancy[:, 10] = 100
-        places = places_of(Path('bag'), [given], PlannerParameters())
+        places = bag_maps(Path('bag'), [given], PlannerParameters())
         with pytest.raises(NoProblems, match='of 1 goals none can be reached'):
             bag_problems(Path('bag'), [given], places, PlannerParameters(), 3)
 

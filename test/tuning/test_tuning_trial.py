@@ -1,70 +1,73 @@
 """Trials, and the clutter that changes the map in them."""
 
-import functools
-
 import numpy as np
 import pytest
-from helpers.made_up import CELLS, DEFAULT, ground, rooms, scattered
+from helpers.tuning import CELLS, DEFAULT, rooms, scattered, tuning_map
 from scipy import ndimage
 
 from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.navigation.navigator import TRACE_STEPS
 from tb_planner.tools.tuning import trial
-from tb_planner.tools.tuning.candidates import Candidate
-from tb_planner.tools.tuning.clutter import Clutter
-from tb_planner.tools.tuning.ground import Ground, draw_problems
-from tb_planner.tools.tuning.trial import WORLDS, Conditions, carry_out
+from tb_planner.tools.tuning.problems import TuningMap, draw_problems
+from tb_planner.tools.tuning.trial import WORLDS, Candidate, Clutter, TrialConditions, run_trial
+
+
+class FrequentClutter(Clutter):
+    """It changes after every move."""
+
+    def __init__(self, costmap, grid, seed):
+        super().__init__(costmap, grid, seed, every=1)
 
 
 class TestTrial:
     def test_on_a_static_map_is_a_run_to_the_goal(self, problems):
         """As move_to_goal() counts it, on the same costs."""
         for problem in problems[:4]:
-            ours = carry_out(problem, DEFAULT, 40, Conditions('static'))
-            grid = Grid(problem.ground.costmap.costs)
-            planner = TimeBoundedPlanner(grid, problem.start, problem.goal, DEFAULT.row, 40, trace_steps=TRACE_STEPS)
-            run = move_to_goal(planner, Static(Grid(problem.ground.costmap.costs)))
+            ours = run_trial(problem, DEFAULT, 40, TrialConditions('static'))
+            grid = Grid(problem.map_.costmap.costs)
+            planner = TimeBoundedPlanner(grid, problem.start, problem.goal, DEFAULT.config, 40, trace_steps=TRACE_STEPS)
+            run = move_to_goal(planner, Static(Grid(problem.map_.costmap.costs)))
             assert (ours.intervals, ours.back_moves, ours.expansions) == (run.intervals, run.back_moves, run.expansions)
             assert ours.cost_ratio == pytest.approx(run.cost / problem.shortest_cost)
-            assert ours.weighed == ours.intervals  # where all cells cost 1
+            assert ours.weighted_intervals == ours.intervals  # where all cells cost 1
             assert ours.ticks[:, 0].sum() == run.expansions
 
     def test_weighs_moves_by_what_cells_cost(self):
         """Through a lane whose cells cost 2 an interval with a move counts twice."""
-        lane = Ground('lane', np.full((1, 20), 50, np.int8), CELLS)
-        ours = carry_out(lane.problem((0, 0), (19, 0)), Candidate('tba_star'), 100, Conditions('static'))
-        assert (ours.intervals, ours.weighed) == (19, 38.0)
+        lane = TuningMap('lane', np.full((1, 20), 50, np.int8), CELLS)
+        ours = run_trial(lane.problem((0, 0), (19, 0)), Candidate('tba_star'), 100, TrialConditions('static'))
+        assert (ours.intervals, ours.weighted_intervals) == (19, 38.0)
 
     @pytest.mark.parametrize('world', WORLDS)
     def test_is_the_same_each_time_and_leaves_the_map_as_it_was(self, world, problems):
-        terrain = problems[0].ground.grid.cost_u16.copy()
+        terrain = problems[0].map_.grid.cost_u16.copy()
         first, second = (
-            [carry_out(problem, Candidate('rtba_star'), 30, Conditions(world)) for problem in problems[:4]]
+            [run_trial(problem, Candidate('rtba_star'), 30, TrialConditions(world)) for problem in problems[:4]]
             for _ in range(2)
         )
         assert all(outcome.arrived for outcome in first)
         assert [outcome.intervals for outcome in first] == [outcome.intervals for outcome in second]
-        assert np.array_equal(problems[0].ground.grid.cost_u16, terrain)
+        assert np.array_equal(problems[0].map_.grid.cost_u16, terrain)
 
     def test_in_a_changing_world_restarts_and_leaves_nothing_behind(self, monkeypatch):
         """Also of what has vanished with the last move."""
-        monkeypatch.setattr(trial, 'Clutter', functools.partial(Clutter, every=1))
-        drawn = draw_problems(ground(np.zeros((60, 60), bool)), 20, seed=3)
-        assert sum(carry_out(problem, DEFAULT, 100, Conditions('changing')).restarts for problem in drawn) > 0
-        assert not drawn[0].ground.grid.blocked.any()
+        monkeypatch.setattr(trial, 'Clutter', FrequentClutter)
+        drawn = draw_problems(tuning_map(np.zeros((60, 60), bool)), 20, seed=3)
+        assert sum(run_trial(problem, DEFAULT, 100, TrialConditions('changing')).restarts for problem in drawn) > 0
+        assert not drawn[0].map_.grid.blocked.any()
 
     def test_keeps_some_of_very_many_ticks_and_the_slowest(self, problems, monkeypatch):
-        whole = carry_out(problems[0], DEFAULT, 1, Conditions('static'))
-        monkeypatch.setattr(trial, 'MOST_TICKS', 10)
-        some = carry_out(problems[0], DEFAULT, 1, Conditions('static'))
+        whole = run_trial(problems[0], DEFAULT, 1, TrialConditions('static'))
+        monkeypatch.setattr(trial, 'MAX_TICKS', 10)
+        some = run_trial(problems[0], DEFAULT, 1, TrialConditions('static'))
         assert len(some.ticks) <= 10 < len(whole.ticks)
         assert some.ticks[-1, 1] == some.ticks[:, 1].max()
         assert some.intervals == whole.intervals
 
     def test_is_given_up_after_a_while(self, problems):
-        found = carry_out(problems[0], DEFAULT, 40, Conditions('static'), most=3)
-        assert (found.arrived, found.intervals, found.weighed) == (False, 3, 3.0)
+        found = run_trial(problems[0], DEFAULT, 40, TrialConditions('static'), max_intervals=3)
+        assert (found.arrived, found.intervals, found.weighted_intervals) == (False, 3, 3.0)
 
 
 class TestClutter:
@@ -94,7 +97,7 @@ class TestClutter:
         for _ in range(50):
             clutter.look((30, 30), (50, 50))
         assert not np.array_equal(costmap.costs, costs)
-        clutter.clear()
+        clutter.restore()
         assert np.array_equal(costmap.costs, costs)
 
     def test_comes_every_so_many_moves(self):

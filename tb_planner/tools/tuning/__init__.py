@@ -1,1 +1,1 @@
-"""The tuner: which algorithm, weight, restart rule and number of expansions a tick suit a map and a computer."""
+"""The tuner: which algorithm, weight, restart rule and number of expansions per tick suit a map and a computer."""

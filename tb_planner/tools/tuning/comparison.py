@@ -1,4 +1,4 @@
-"""What if: several parameter files on the same problems."""
+"""Compares parameter files on the same problems."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tb_planner.config import PlannerParameters
-from tb_planner.tools.tuning.budget import fitting_k
-from tb_planner.tools.tuning.candidates import Candidate
-from tb_planner.tools.tuning.figures import difference, figures_of
-from tb_planner.tools.tuning.ground import Problem
-from tb_planner.tools.tuning.report import COLUMNS, figures_columns, table
-from tb_planner.tools.tuning.study import Progress, silent
+from tb_planner.tools.tuning.problems import TuningProblem
+from tb_planner.tools.tuning.race import PairedDifference, TrialMeans
+from tb_planner.tools.tuning.report import COLUMNS, means_columns, table
+from tb_planner.tools.tuning.study import Progress, fitting_k, no_progress
 from tb_planner.tools.tuning.time_limit import NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
-from tb_planner.tools.tuning.trial import Conditions, Outcome, carry_out
+from tb_planner.tools.tuning.trial import Candidate, TrialConditions, TrialResult, run_trial
 
 
-class Rival(NamedTuple):
-    """A parameter file, as far as it matters here."""
+class ComparedFile(NamedTuple):
+    """The values of a parameter file that matter for the comparison."""
 
     name: str
     candidate: Candidate
@@ -28,91 +26,91 @@ class Rival(NamedTuple):
 
 @dataclass
 class Comparison:
-    """The first one is what the others are compared with."""
+    """Results by file; all files are compared with the first one."""
 
-    rivals: Sequence[Rival]
+    files: Sequence[ComparedFile]
     problems: int
-    """That there are."""
-    outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
+    """Number of problems to try."""
+    results: dict[str, list[TrialResult]] = field(default_factory=dict)
     interrupted: bool = False
 
     @property
-    def had(self) -> int:
-        """ThrottledLog that all of them have had."""
-        return len(self.outcomes[self.rivals[0].name])
+    def tried(self) -> int:
+        """Number of problems that all files have tried."""
+        return len(self.results[self.files[0].name])
 
 
 def k_of(expansions_per_tick: int, search_time_s: float, expansion_s: float) -> int:
-    """As many as asked for, or as fit into the time."""
+    """Returns the expansions of a tick: as set, or as many as fit into the search time."""
     return expansions_per_tick or fitting_k(search_time_s, expansion_s)
 
 
 def remarks(parameters: Mapping[str, PlannerParameters]) -> Iterator[str]:
-    """What the files differ in, and the comparison does not."""
+    """Yields differences between the files that the comparison ignores."""
     (first, base), *others = parameters.items()
     for name, found in others:
         if (found.costmap_config(1.0), found.corner_cutting) != (base.costmap_config(1.0), base.corner_cutting):
-            yield f'{name} makes other costs of a map than {first}, by whose rules all are compared.'
+            yield f'{name} and {first} turn the map into different costs; the comparison uses those of {first}.'
         if found.tick_frequency != base.tick_frequency:
             yield (
-                f'{name} ticks at {found.tick_frequency:g} Hz, {first} at {base.tick_frequency:g}: ticks are counted '
-                'here, however long they are, and all agents move a cell a tick.'
+                f'{name} ticks at {found.tick_frequency:g} Hz, {first} at {base.tick_frequency:g} Hz; the comparison '
+                'counts ticks, and an agent moves one cell per tick.'
             )
 
 
 def compare(
-    rivals: Sequence[Rival],
-    problems: Sequence[Problem],
+    files: Sequence[ComparedFile],
+    problems: Sequence[TuningProblem],
     world: str,
     limit: TimeLimit = NO_LIMIT,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Comparison:
-    """All of them get the same problems; Ctrl-C, or the time limit, ends it with those that all have had. Before there
-    is one, Ctrl-C goes on upwards, and the limit becomes TooLittleTime."""
-    comparison = Comparison(rivals, len(problems), {rival.name: [] for rival in rivals})
+    """Tries all files on the same problems. Ctrl-C and the time limit end it with the problems that all files have
+    tried; if there is none, it raises KeyboardInterrupt or TooLittleTime."""
+    comparison = Comparison(files, len(problems), {file.name: [] for file in files})
     try:
         for problem in limit.while_it_lasts(problems):
             results = [
-                carry_out(problem, rival.candidate, rival.k, Conditions(world, rival.min_improvement), limit=limit)
-                for rival in rivals
+                run_trial(problem, file.candidate, file.k, TrialConditions(world, file.min_improvement), limit=limit)
+                for file in files
             ]
-            for rival, outcome in zip(rivals, results, strict=True):
-                comparison.outcomes[rival.name].append(outcome)
-            progress(comparison.had / len(problems), f'problem {comparison.had} of {len(problems)}')
+            for file, result in zip(files, results, strict=True):
+                comparison.results[file.name].append(result)
+            progress(comparison.tried / len(problems), f'problem {comparison.tried} of {len(problems)}')
     except KeyboardInterrupt:
-        if not comparison.had:
+        if not comparison.tried:
             raise
         comparison.interrupted = True
     except TimeOver:
-        if not comparison.had:
+        if not comparison.tried:
             raise TooLittleTime(
-                f'the {limit} was over before all {len(rivals)} files had tried one problem; a longer one, or more '
-                'expansions a tick, would do'
+                f'the {limit} was over before all {len(files)} files had tried the first problem; raise it, or use '
+                'more expansions per tick'
             ) from None
     return comparison
 
 
 def comparison_text(comparison: Comparison) -> str:
-    first, *others = comparison.rivals
-    base = comparison.outcomes[first.name]
+    first, *others = comparison.files
+    base = comparison.results[first.name]
     rows = []
-    for rival in comparison.rivals:
-        outcomes = comparison.outcomes[rival.name]
-        more = '' if rival is first else f'{100 * difference(outcomes, base).mean:+.1f} %'
-        name = f'{rival.name}: {rival.candidate}, k = {rival.k:,}'
-        rows.append((name, figures_columns(more, figures_of(outcomes))))
-    verdicts = [_verdict(comparison, first, rival) for rival in others]
-    return '\n\n'.join([table('', COLUMNS, rows), *verdicts, *_broken_off(comparison)])
+    for file in comparison.files:
+        results = comparison.results[file.name]
+        more = '' if file is first else f'{100 * PairedDifference.of(results, base).mean:+.1f} %'
+        name = f'{file.name}: {file.candidate}, k = {file.k:,}'
+        rows.append((name, means_columns(more, TrialMeans.of(results))))
+    verdicts = [_verdict(comparison, first, file) for file in others]
+    return '\n\n'.join([table('', COLUMNS, rows), *verdicts, *_early_end(comparison)])
 
 
-def _broken_off(comparison: Comparison) -> list[str]:
-    if comparison.had == comparison.problems:
+def _early_end(comparison: Comparison) -> list[str]:
+    if comparison.tried == comparison.problems:
         return []
-    why = 'Interrupted' if comparison.interrupted else 'The time limit came'
-    return [f'{why} after {comparison.had} of {comparison.problems} problems.']
+    why = 'Ctrl-C' if comparison.interrupted else 'The time limit'
+    return [f'{why} ended the comparison after {comparison.tried} of {comparison.problems} problems.']
 
 
-def _verdict(comparison: Comparison, first: Rival, rival: Rival) -> str:
-    found = difference(comparison.outcomes[rival.name], comparison.outcomes[first.name])
-    text = f'{rival.name} needs {found} intervals against {first.name}'
-    return text if found.is_clear else f'{text}, which may be chance'
+def _verdict(comparison: Comparison, first: ComparedFile, file: ComparedFile) -> str:
+    difference = PairedDifference.of(comparison.results[file.name], comparison.results[first.name])
+    text = f'{file.name} needs {difference} intervals against {first.name}'
+    return text if difference.is_clear else f'{text}, which may be chance'

@@ -1,4 +1,4 @@
-"""The planner's parameter file: what is read from one, and the one that a recommendation is written to."""
+"""Parameter files of the planner: read_parameters() reads one, and parameter_file() makes the text of a new one."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ import yaml
 from tb_planner.config import PlannerParameters
 from tb_planner.parameters import as_yaml, find_errors, make, specs
 from tb_planner.search.algorithms import takes_weight
-from tb_planner.tools.tuning.budget import SEARCH_SHARE, Budget
-from tb_planner.tools.tuning.candidates import Candidate
+from tb_planner.tools.tuning.study import SEARCH_SHARE, CpuBudget
+from tb_planner.tools.tuning.trial import Candidate
 
 NODE = 'tb_planner'
 HEADING = 'Parameters of the planner node, written by tb_planner tune.'
-"""The first line of every file that the tuner has written, and may write again."""
+"""The first line of every file that the tuner writes; the tuner overwrites no other files."""
 
 
 def read_parameters(path: Path) -> PlannerParameters:
-    """Defaults where the file says nothing; raises ValueError with the file and every reason."""
+    """Returns the parameters of a file, and defaults for the others; raises ValueError with the file and all errors."""
     values = dict(_values(path))
-    every = specs(PlannerParameters)
-    strangers = [name for name in values if name not in every and name != 'use_sim_time']
-    for name in strangers:
-        near = ''.join(difflib.get_close_matches(str(name), every, n=1))
-        raise ValueError(f'{path}: the planner has no parameter {name}' + f'; did you mean {near}?' * bool(near))
-    reasons = list(find_errors(PlannerParameters, values))
-    if reasons:
-        raise ValueError(f'{path}: {"; ".join(reasons)}')
+    known = specs(PlannerParameters)
+    for name in values:
+        if name not in known and name != 'use_sim_time':
+            near = ''.join(difflib.get_close_matches(str(name), known, n=1))
+            raise ValueError(f'{path}: the planner has no parameter {name}' + f'; did you mean {near}?' * bool(near))
+    errors = list(find_errors(PlannerParameters, values))
+    if errors:
+        raise ValueError(f'{path}: {"; ".join(errors)}')
     return make(PlannerParameters, values)
 
 
@@ -42,8 +42,9 @@ def candidate_of(parameters: PlannerParameters) -> Candidate:
     return Candidate(parameters.algorithm, parameters.weight, parameters.restart)
 
 
-def with_candidate(parameters: PlannerParameters, candidate: Candidate, k: int, budget: Budget) -> PlannerParameters:
-    """These, but for what has been tuned, and the budget's time for who sets expansions_per_tick to 0."""
+def with_candidate(parameters: PlannerParameters, candidate: Candidate, k: int, budget: CpuBudget) -> PlannerParameters:
+    """Returns the parameters with the tuned values, and with a search time for users who set expansions_per_tick to
+    0."""
     weight = candidate.weight if takes_weight(candidate.algorithm) else parameters.weight
     times = specs(PlannerParameters)['search_time_s']
     return dataclasses.replace(
@@ -58,21 +59,21 @@ def with_candidate(parameters: PlannerParameters, candidate: Candidate, k: int, 
 
 
 def parameter_file(parameters: PlannerParameters, heading: str, reasons: Mapping[str, str]) -> str:
-    """As planner.launch.py takes it; the reasons stand above the values."""
+    """Returns a file for planner.launch.py with each reason as a comment above its value."""
     return as_yaml(PlannerParameters, NODE, f'{HEADING}\n{heading}', parameters, reasons)
 
 
 def check_folder(option: str, path: Path) -> None:
     if not path.parent.is_dir():
-        raise ValueError(f'{option} {path}: there is no folder {path.parent}')
+        raise ValueError(f'{option} {path}: the folder {path.parent} does not exist')
 
 
 def check_may_write(path: Path) -> None:
-    """Before the work, not after it."""
+    """Raises ValueError before the study if the file cannot be written, or belongs to the user."""
     check_folder('-o', path)
     try:
         if path.exists() and (not path.is_file() or not path.read_text(errors='replace').startswith(f'# {HEADING}')):
-            raise ValueError(f'-o {path}: it is there already, and was not written by the tuner; give another name')
+            raise ValueError(f'-o {path}: the file exists and the tuner did not write it; choose another name')
     except OSError as error:
         raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
     if not os.access(path if path.exists() else path.parent, os.W_OK):
@@ -87,7 +88,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:
-    """Those for a node of our name; of several that fit, the later ones win."""
+    """Yields the parameters of all nodes whose name matches; later ones overwrite earlier ones."""
     try:
         content = yaml.safe_load(path.read_text(encoding='utf-8'))
     except OSError as error:
@@ -98,7 +99,7 @@ def _values(path: Path) -> Iterator[tuple[str, Any]]:
     ours = [name for name in nodes if str(name).split('/')[-1] in (NODE, '*', '**')]
     if not ours:
         found = ', '.join(map(str, nodes)) or 'nothing'
-        raise ValueError(f'{path}: no parameters of /**/{NODE}; it has {found}')
+        raise ValueError(f'{path}: it has no parameters of /**/{NODE}; it has {found}')
     for name in ours:
         parameters = nodes[name].get('ros__parameters') if isinstance(nodes[name], dict) else None
         if not isinstance(parameters, dict):

@@ -1,4 +1,4 @@
-"""A study: measures the computer, lets candidates race, recommends one, and tries it on problems not seen before."""
+"""A study: measures the computer, races the candidates, recommends one, and checks it on unseen problems."""
 
 from __future__ import annotations
 
@@ -6,162 +6,294 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from tb_planner.tools.tuning.budget import FIRST_K, SEARCH_SHARE, Budget, Pace, check_fits, fitting_k, measured_pace
-from tb_planner.tools.tuning.candidates import Candidate, candidates
-from tb_planner.tools.tuning.figures import Difference, Figures, difference, figures_of
-from tb_planner.tools.tuning.ground import Problem
-from tb_planner.tools.tuning.race import Race
-from tb_planner.tools.tuning.time_limit import MEASURED_BY, NO_LIMIT, RACED_BY, TimeLimit, TimeOver, TooLittleTime
-from tb_planner.tools.tuning.trial import Conditions, carry_out
+import numpy as np
+from numpy.typing import NDArray
 
-MEASURED_ON = 3
-"""ThrottledLog on which the computer is measured."""
-LESS = (4, 16, 64)
-"""By these k is divided, to see what less search would do."""
-LESS_ON = 10
-"""ThrottledLog for that."""
-FEW = 8
-"""ThrottledLog; by fewer nothing is chosen that is not clearly better."""
-A_HAIR = 0.001
-"""By this fraction a candidate has to be better than the default to be recommended in its place."""
-WORTH_A_RULE = 0.01
-"""By this fraction another restart rule than lazy has to be better to be worth its disadvantages."""
-RULES = ('lazy', 'path_cost_increased', 'eager', 'never')
-"""Of those that are about as good the first is recommended: eager searches anew for every change, path_cost_increased
-never notices a shorter way that has opened."""
+from tb_planner.tools.tuning.problems import TuningProblem
+from tb_planner.tools.tuning.race import PairedDifference, Race, TrialMeans
+from tb_planner.tools.tuning.time_limit import (
+    MEASURED_FRACTION,
+    NO_LIMIT,
+    RACED_FRACTION,
+    TimeLimit,
+    TimeOver,
+    TooLittleTime,
+)
+from tb_planner.tools.tuning.trial import Candidate, TrialConditions, TrialCutShort, candidates, run_trial
+
+SEARCH_SHARE = 0.75
+"""The part of a tick's budget for the search; the rest is for the other work of a tick and for slower ticks."""
+MEASURED = (Candidate('tba_star'), Candidate('tb_wa_star', 1.5), Candidate('tb_gbfs'))
+MEASURED_PROBLEMS = 3
+FIRST_K = 2000
+MAX_K = 10**9
+SURE_TICKS = 1000
+"""Ticks after which a measurement can show that a budget is too small."""
+PASSES = 3
+MAX_SLOWDOWN = 2.0
+"""Expansions of a search that outgrows the processor's cache take up to this many times as long. The measurement
+assumes it where far more expansions fit into a tick than any measured tick had."""
+MIN_EXPANSION_S = 1e-10
+"""Clocks are too coarse to show that an expansion takes less."""
+K_DIVISORS = (4, 16, 64)
+"""k is divided by these to measure the effect of less search."""
+SMALLER_K_PROBLEMS = 10
+SMALL_SAMPLE = 8
+"""With fewer problems only a clearly better candidate is recommended."""
+MIN_GAIN = 0.001
+"""The default is recommended unless a candidate is better by this fraction."""
+MIN_RULE_GAIN = 0.01
+"""The lazy restart rule is recommended unless another one is better by this fraction."""
+RULE_ORDER = ('lazy', 'path_cost_increased', 'eager', 'never')
+"""Among rules that are about as good the first is recommended: eager restarts after every change, and
+path_cost_increased never notices that a shortcut has opened."""
 
 Progress = Callable[[float, str], None]
-"""Is told what part is done, and what is being done."""
+"""A function of the fraction that is done and of the present work."""
 
 
-def silent(part: float, text: str) -> None:
-    """Nobody looks on."""
+def no_progress(fraction: float, text: str) -> None:
+    """Reports nothing."""
 
 
+# ------------------------------------------------------------------------------------------------ the budget
 @dataclass(frozen=True)
-class Plan:
-    """What is to be studied."""
+class CpuBudget:
+    """Ticks per second, and the part of one core that their searches may use.
 
-    seen: Sequence[Problem]
-    """To choose by."""
-    unseen: Sequence[Problem]
-    """To try the choice on."""
-    budget: Budget
-    conditions: Conditions
+    >>> CpuBudget(tick_hz=20, cpu=0.2).tick_s
+    0.01
+    """
+
+    tick_hz: float
+    cpu: float
+
+    def __post_init__(self) -> None:
+        if not 0.1 <= self.tick_hz <= 1000:
+            raise ValueError(f'--tick-hz is {self.tick_hz:g}; it must be between 0.1 and 1000')
+        if not 0 < self.cpu <= 1:
+            raise ValueError(f'--cpu is {self.cpu:g}; it is a part of one core and must be above 0 and at most 1')
+
+    @property
+    def tick_s(self) -> float:
+        return self.cpu / self.tick_hz
+
+
+class SearchSpeed(NamedTuple):
+    """How fast this computer searches this map."""
+
+    expansion_s: float
+    """Seconds per expansion in 99 of 100 ticks."""
+    ticks: int
+    """Number of measured ticks."""
+    cut_short: bool = False
+    max_expansions: float = 0
+    """The largest number of expansions in a tick."""
+
+
+def fitting_k(time_s: float, expansion_s: float) -> int:
+    """Returns the number of expansions that fit into a time, rounded down to two digits."""
+    k = min(max(time_s / expansion_s, 1.0), MAX_K)
+    digits = 10 ** max(math.floor(math.log10(k)) - 1, 0)
+    return int(k / digits) * digits
+
+
+def measure_speed(
+    problems: Sequence[TuningProblem], conditions: TrialConditions, time_s: float, limit: TimeLimit = NO_LIMIT
+) -> SearchSpeed:
+    """Measures ticks that search for `time_s`: first with few expansions, then with the number that seems to fit, and
+    again if that turns out far larger. Each algorithm gets at least one tick, whatever the limit."""
+    speed = _slowest(problems, conditions, FIRST_K, limit.share(PASSES))
+    for passes_left in range(PASSES - 1, 0, -1):
+        k = fitting_k(time_s, speed.expansion_s)
+        speed = _slowest(problems, conditions, k, limit.share(passes_left))
+        fitting = fitting_k(time_s, speed.expansion_s)
+        if fitting <= 2 * k:
+            break
+    slowdown = min(max(fitting / (2 * speed.max_expansions), 1.0), MAX_SLOWDOWN)
+    return speed._replace(expansion_s=slowdown * speed.expansion_s)
+
+
+def check_fits(budget: CpuBudget, speed: SearchSpeed) -> None:
+    """Raises ValueError if not even one expansion fits into a tick, as far as the measurement can show."""
+    search_s = SEARCH_SHARE * budget.tick_s
+    known = speed.ticks >= SURE_TICKS or not speed.cut_short
+    if known and search_s < speed.expansion_s:
+        raise ValueError(
+            f'a tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e6 * search_s:.2g} µs for the '
+            f'search, but a tick with one expansion takes {1e6 * speed.expansion_s:.2g} µs on this computer; --cpu '
+            f'must be above {1.05 * budget.cpu * speed.expansion_s / search_s:.2g}, or --tick-hz lower'
+        )
+
+
+def _slowest(problems: Sequence[TuningProblem], conditions: TrialConditions, k: int, limit: TimeLimit) -> SearchSpeed:
+    """Returns the speed of the slowest of the algorithms whose expansions differ; they share the time equally."""
+    speeds = [
+        _measure(problems, candidate, k, conditions, limit.share(len(MEASURED) - number))
+        for number, candidate in enumerate(MEASURED)
+    ]
+    # an algorithm that needs few expansions shows the time of the tick's other work, not the time of k expansions
+    full = [speed for speed in speeds if speed.max_expansions >= min(k / 2, FIRST_K)] or speeds
+    slowest_s = max(MIN_EXPANSION_S, *(speed.expansion_s for speed in full))
+    cut_short = any(speed.cut_short for speed in speeds)
+    largest = max(speed.max_expansions for speed in speeds)
+    return SearchSpeed(slowest_s, sum(speed.ticks for speed in speeds), cut_short, largest)
+
+
+def _measure(
+    problems: Sequence[TuningProblem], candidate: Candidate, k: int, conditions: TrialConditions, limit: TimeLimit
+) -> SearchSpeed:
+    measured: list[NDArray[np.float64]] = []
+    cut_short = False
+    for problem in problems:
+        try:
+            measured.append(run_trial(problem, candidate, k, conditions, limit=limit).ticks)
+        except TrialCutShort as cut:
+            measured.append(cut.result.ticks)
+            cut_short = True
+            break
+    ticks = np.concatenate(measured)
+    largest = float(ticks[:, 0].max())
+    full = ticks[ticks[:, 0] >= largest / 2]  # in smaller ticks the other work takes most of the time
+    return SearchSpeed(float(np.percentile(full[:, 1] / full[:, 0], 99)), len(ticks), cut_short, largest)
+
+
+# ------------------------------------------------------------------------------------------------ the study
+@dataclass(frozen=True)
+class StudyPlan:
+    """The problems, the budget and the current parameters of a study."""
+
+    seen: Sequence[TuningProblem]
+    """The candidate is chosen on these."""
+    unseen: Sequence[TuningProblem]
+    """The choice is checked on these."""
+    budget: CpuBudget
+    conditions: TrialConditions
     default: Candidate
+    """The current parameters."""
     origin: str = ''
-    """Where the problems come from, for people."""
+    """Where the problems come from, for the report."""
     cut_short: Sequence[str] = ()
-    """What there was no time for."""
+    """Work that the time limit left out."""
 
     def __post_init__(self) -> None:
         if not self.seen:
-            raise ValueError('there are no problems to choose by')
+            raise ValueError('seen is empty; the tuner needs at least one problem to choose on')
 
 
 @dataclass(frozen=True)
-class Check:
-    """The recommendation and the default on problems that nothing was chosen by."""
+class UnseenCheck:
+    """The chosen candidate and the default on unseen problems."""
 
     k: int
-    ours: Figures
-    default: Figures
-    difference: Difference
+    chosen: TrialMeans
+    default: TrialMeans
+    difference: PairedDifference
+
+
+class SmallerK(NamedTuple):
+    """The recommended candidate and the default with k expansions per tick."""
+
+    k: int
+    recommended: TrialMeans
+    default: TrialMeans
 
 
 @dataclass
 class Study:
-    """What has come out so far."""
+    """The results so far."""
 
-    plan: Plan
-    pace: Pace
+    plan: StudyPlan
+    speed: SearchSpeed
     k: int
     race: Race
     time_limit_s: float = math.inf
     interrupted: bool = False
-    check: Check | None = None
-    less: list[tuple[int, Figures, Figures]] = field(default_factory=list)
-    """k, and figures of the recommendation and of the default with it."""
+    check: UnseenCheck | None = None
+    smaller_ks: list[SmallerK] = field(default_factory=list)
+    """The first one has k itself."""
 
     @property
     def recommended(self) -> Candidate:
-        """What was chosen, unless it was clearly worse than the default on problems not seen before, or nothing is
-        clear."""
-        return self.plan.default if self.was_luck or self.is_guess else self.chosen
+        """The chosen candidate, unless the check contradicts the choice, or the choice is inconclusive."""
+        return self.plan.default if self.is_contradicted or self.is_inconclusive else self.chosen
 
-    def checked(self, check: Check) -> Figures:
-        """Of what is recommended."""
-        return check.default if self.recommended == self.plan.default else check.ours
+    def checked(self, check: UnseenCheck) -> TrialMeans:
+        """Returns the figures of the recommended candidate."""
+        return check.default if self.recommended == self.plan.default else check.chosen
 
     @property
-    def was_luck(self) -> bool:
+    def is_contradicted(self) -> bool:
+        """Whether the choice was clearly worse than the default on unseen problems."""
         return self.check is not None and self.check.difference.mean > 0 and self.check.difference.is_clear
 
     @property
-    def is_guess(self) -> bool:
-        """Whether the choice was made by few problems, or checked on few, and neither tells clearly that it is better:
-        then all is kept but k."""
+    def is_inconclusive(self) -> bool:
+        """Whether the sample is small and shows no clear difference; then only k is tuned."""
         if self.chosen == self.plan.default or self.race.against_default(self.chosen).is_clear:
             return False
         if self.check is None:
             return True
-        return min(self.race.rounds, self.check.ours.problems) < FEW and not self.check.difference.is_clear
+        return min(self.race.rounds, self.check.chosen.problems) < SMALL_SAMPLE and not self.check.difference.is_clear
 
     @property
     def cut_short(self) -> list[str]:
-        """What there was no time for, each part of the work by itself."""
+        """The work that there was no time for."""
         plan, check = self.plan, self.check
-        told = list(plan.cut_short)
-        if self.pace.cut_short:
-            told.append(f'the computer was measured in {self.pace.ticks} ticks')
+        parts = list(plan.cut_short)
+        if self.speed.cut_short:
+            parts.append(f'the computer was measured in {self.speed.ticks} ticks')
         if self.race.rounds < len(plan.seen):
-            told.append(f'{self.race.rounds} of {len(plan.seen)} problems to choose by were tried')
-        tried = 0 if check is None else check.ours.problems
+            parts.append(f'the choice used {self.race.rounds} of {len(plan.seen)} problems')
+        tried = 0 if check is None else check.chosen.problems
         if tried < len(plan.unseen):
-            told.append(f'{tried} of {len(plan.unseen)} others to check the choice on')
-        less = len(_less(self.k)) - 1
-        if len(self.less) < less + 1:
-            told.append(f'less search was tried with {max(len(self.less) - 1, 0)} of {less} numbers of expansions')
-        return told
+            parts.append(f'the check used {tried} of {len(plan.unseen)} problems')
+        smaller = len(_smaller_ks(self.k)) - 1
+        if len(self.smaller_ks) < smaller + 1:
+            parts.append(f'less search was tried with {max(len(self.smaller_ks) - 1, 0)} of {smaller} values of k')
+        return parts
 
     @property
     def chosen(self) -> Candidate:
-        """By the race: the default if nothing is better than it by more than a hair. Of restart rules that make little
-        difference the one that notices most for its restarts."""
+        """The winner of the race, or the default if no candidate is better by MIN_GAIN. Among restart rules that make
+        little difference it is the first in RULE_ORDER."""
         leader = self.race.leader
-        if self.race.against_default(leader).mean >= -A_HAIR:
+        if self.race.against_default(leader).mean >= -MIN_GAIN:
             return self.plan.default
-        alike = [candidate for candidate in self.race.ranked() if self._is_like(candidate, leader)]
-        return min(alike, key=lambda candidate: (RULES.index(candidate.row.restart), candidate.row.learn_h))
+        similar = [candidate for candidate in self.race.ranked() if self._is_similar(candidate, leader)]
+        return min(
+            similar, key=lambda candidate: (RULE_ORDER.index(candidate.config.restart), candidate.config.learn_h)
+        )
 
-    def _is_like(self, candidate: Candidate, leader: Candidate) -> bool:
-        behind = difference(self.race.outcomes[candidate], self.race.outcomes[leader])
-        return candidate.greed == leader.greed and (
-            candidate == leader or behind.mean <= max(WORTH_A_RULE, behind.error)
+    def _is_similar(self, candidate: Candidate, leader: Candidate) -> bool:
+        behind = PairedDifference.of(self.race.results[candidate], self.race.results[leader])
+        return candidate.weight_used == leader.weight_used and (
+            candidate == leader or behind.mean <= max(MIN_RULE_GAIN, behind.error)
         )
 
 
-def carry_out_study(plan: Plan, limit: TimeLimit = NO_LIMIT, progress: Progress = silent) -> Study:
-    """Ctrl-C, or the time limit, ends it with what there is. Before the first round is over there is nothing: Ctrl-C
-    goes on upwards, and the limit becomes TooLittleTime. Raises ValueError if no expansion fits into a tick."""
+def run_study(plan: StudyPlan, limit: TimeLimit = NO_LIMIT, progress: Progress = no_progress) -> Study:
+    """Runs a study. After Ctrl-C or the time limit it returns the results so far; before the first round there are
+    none, and it raises KeyboardInterrupt or TooLittleTime. Raises ValueError if no expansion fits into a tick."""
     progress(0.0, 'measuring this computer')
     search_s = SEARCH_SHARE * plan.budget.tick_s
-    pace = measured_pace(plan.seen[:MEASURED_ON], plan.conditions, search_s, limit.part(MEASURED_BY))
-    check_fits(plan.budget, pace)
-    k = fitting_k(search_s, pace.expansion_s)
+    speed = measure_speed(plan.seen[:MEASURED_PROBLEMS], plan.conditions, search_s, limit.part(MEASURED_FRACTION))
+    check_fits(plan.budget, speed)
+    k = fitting_k(search_s, speed.expansion_s)
     race = Race(candidates(plan.conditions.world), plan.default, k, plan.conditions)
-    study = Study(plan, pace, k, race, limit.seconds)
-    with _broken_off(study, limit):
-        _let_race(study, limit, progress)
-        _try_on_unseen(study, limit, progress)
-        _try_less(study, limit, progress)
+    study = Study(plan, speed, k, race, limit.seconds)
+    with _keep_results(study, limit):
+        _race_candidates(study, limit, progress)
+        _check_on_unseen(study, limit, progress)
+        _try_smaller_ks(study, limit, progress)
     return study
 
 
 @contextmanager
-def _broken_off(study: Study, limit: TimeLimit) -> Iterator[None]:
-    """By Ctrl-C or by the limit."""
+def _keep_results(study: Study, limit: TimeLimit) -> Iterator[None]:
+    """Ends the study on Ctrl-C or after the limit, if there are results."""
     try:
         yield
     except KeyboardInterrupt:
@@ -170,45 +302,47 @@ def _broken_off(study: Study, limit: TimeLimit) -> Iterator[None]:
         study.interrupted = True
     except TimeOver:
         if not study.race.rounds:
-            raise _too_little(study, limit) from None
+            raise _too_little_time(study, limit) from None
 
 
-def _too_little(study: Study, limit: TimeLimit) -> TooLittleTime:
-    tried, of = study.race.tried, len(study.race.running)
-    about = f'about {limit.seconds * 2 * of / tried:.2g} s' if tried else 'much more'
-    shorter = ', or a larger --cpu: with so few expansions a tick trials are long' * (study.k < FIRST_K)
+def _too_little_time(study: Study, limit: TimeLimit) -> TooLittleTime:
+    tried, count = study.race.tried, len(study.race.running)
+    needed = f'about {limit.seconds * 2 * count / tried:.2g} s' if tried else 'much more'
+    hint = ', or a larger --cpu: trials with few expansions per tick are long' * (study.k < FIRST_K)
     return TooLittleTime(
-        f'the {limit} was over when {tried} of {of} candidates had tried one problem, which tells nothing; {about} '
-        f'would do{shorter}'
+        f'the {limit} was over when {tried} of {count} candidates had tried the first problem; {needed} would be '
+        f'enough{hint}'
     )
 
 
-def _let_race(study: Study, limit: TimeLimit, progress: Progress) -> None:
-    """A round that turns out too long is left out, so that time is left for the check; the first has all of it."""
+def _race_candidates(study: Study, limit: TimeLimit, progress: Progress) -> None:
+    """Leaves out a round that takes too long, so that time is left for the check; the first round has all the time."""
     race, problems = study.race, study.plan.seen
-    for problem in limit.while_it_lasts(problems, RACED_BY):
+    for problem in limit.while_it_lasts(problems, RACED_FRACTION):
         try:
-            race.run(problem, limit.part(RACED_BY) if race.rounds else limit)
+            race.run(problem, limit.part(RACED_FRACTION) if race.rounds else limit)
         except TimeOver:
             if not race.rounds:
                 raise
             return
-        progress(RACED_BY * race.rounds / len(problems), f'{len(race.running)} candidates left')
+        progress(RACED_FRACTION * race.rounds / len(problems), f'{len(race.running)} candidates left')
 
 
-def _try_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None:
-    """With fewer expansions if the ticks turn out too long; what was seen before counts until as much is seen again."""
-    plan, chosen = study.plan, study.chosen
-    text = f'trying {chosen} on problems not seen before'
+def _check_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None:
+    """Repeats the check with fewer expansions if the ticks take too long; the first check counts until the second has
+    tried as many problems."""
+    plan, candidate = study.plan, study.chosen
+    text = f'checking {candidate} on unseen problems'
     for _ in range(2):
-        ours, default = [], []
-        before = 0 if study.check is None else study.check.ours.problems
+        chosen, default = [], []
+        before = 0 if study.check is None else study.check.chosen.problems
         for problem in limit.while_it_lasts(plan.unseen):
-            ours.append(carry_out(problem, chosen, study.k, plan.conditions, limit=limit))
-            default.append(carry_out(problem, plan.default, study.k, plan.conditions, limit=limit))
-            if len(ours) >= before:
-                study.check = Check(study.k, figures_of(ours), figures_of(default), difference(ours, default))
-            progress(RACED_BY + 0.25 * len(ours) / len(plan.unseen), text)
+            chosen.append(run_trial(problem, candidate, study.k, plan.conditions, limit=limit))
+            default.append(run_trial(problem, plan.default, study.k, plan.conditions, limit=limit))
+            if len(chosen) >= before:
+                difference = PairedDifference.of(chosen, default)
+                study.check = UnseenCheck(study.k, TrialMeans.of(chosen), TrialMeans.of(default), difference)
+            progress(RACED_FRACTION + 0.25 * len(chosen) / len(plan.unseen), text)
         if study.check is None or study.check.k != study.k:
             return
         tick_s = study.checked(study.check).tick_p99_s
@@ -217,24 +351,24 @@ def _try_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None:
         study.k = fitting_k(SEARCH_SHARE * study.k * plan.budget.tick_s / tick_s, 1.0)
 
 
-def _try_less(study: Study, limit: TimeLimit, progress: Progress) -> None:
-    """All get the same problems: those for which the time has not lasted are left out."""
-    plan, problems = study.plan, study.plan.seen[:LESS_ON]
+def _try_smaller_ks(study: Study, limit: TimeLimit, progress: Progress) -> None:
+    """Tries each k on the same problems; a k that there was no time for is left out."""
+    plan, problems = study.plan, study.plan.seen[:SMALLER_K_PROBLEMS]
     both = study.recommended, plan.default
-    for number, k in enumerate(_less(study.k)):
+    for number, k in enumerate(_smaller_ks(study.k)):
         if limit.is_over:
             return
         progress(0.95 + 0.01 * number, f'trying k = {k:,}')
         pairs = [
-            [carry_out(problem, candidate, k, plan.conditions, limit=limit) for candidate in both]
+            [run_trial(problem, candidate, k, plan.conditions, limit=limit) for candidate in both]
             for problem in limit.while_it_lasts(problems)
         ]
         if len(pairs) < len(problems):
             return
-        ours, default = (figures_of(outcomes) for outcomes in zip(*pairs))
-        study.less.append((k, ours, default))
+        recommended, default = (TrialMeans.of(results) for results in zip(*pairs))
+        study.smaller_ks.append(SmallerK(k, recommended, default))
 
 
-def _less(k: int) -> list[int]:
-    """This one first."""
-    return [k // by for by in (1, *LESS) if k >= by]
+def _smaller_ks(k: int) -> list[int]:
+    """Returns k itself and then its fractions."""
+    return [k // divisor for divisor in (1, *K_DIVISORS) if k >= divisor]

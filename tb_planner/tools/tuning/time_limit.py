@@ -1,4 +1,4 @@
-"""The time limit of a study: when it is over, and how it is shared out."""
+"""The time limit of a study: when it ends, and how its parts share it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from tb_planner.errors import BadInput, TbPlannerError
 
 Item = TypeVar('Item')
 
-READ_BY = 0.2
-"""By this part of the limit a bag has been read,"""
-DRAWN_BY = 0.25
-"""by this one problems have been drawn,"""
-MEASURED_BY = 0.35
-"""by this one the computer has been measured,"""
-RACED_BY = 0.7
-"""and by this one the race is over; the rest is for trying what was chosen. All of it is less where there is less to
-do."""
+READ_FRACTION = 0.2
+"""The bag is read by this fraction of the limit."""
+DRAWN_FRACTION = 0.25
+"""The problems are drawn by this fraction."""
+MEASURED_FRACTION = 0.35
+"""The computer is measured by this fraction."""
+RACED_FRACTION = 0.7
+"""The race ends by this fraction; the rest is for checking the choice. Parts with little work end earlier."""
 
 
 class TimeOver(TbPlannerError):
-    """The limit has come in the middle of something. What is not whole counts for nothing."""
+    """The limit ended a piece of work half-way; its result does not count."""
 
 
 class TooLittleTime(BadInput):
-    """The limit has come before there was anything to tell; says what to raise."""
+    """The limit ended the work before there was any result. The message names the option to raise."""
 
 
 class TimeLimit:
-    """So many seconds from now on. What looks at it stops within what it does between two looks: a tick of a trial, or
-    one search for the shortest way."""
+    """A number of seconds from now on.
+
+    Work that checks the limit ends one step late at most: after one tick of a trial, or after one search for a shortest
+    path.
+    """
 
     def __init__(
         self,
@@ -41,7 +43,7 @@ class TimeLimit:
         began_s: float | None = None,
     ) -> None:
         if not seconds > 0:
-            raise ValueError(f'--time-limit is {seconds:g} s; it is above 0')
+            raise ValueError(f'--time-limit is {seconds:g} s; it must be above 0')
         self.seconds = seconds
         self._clock = clock
         self._began_s = clock() if began_s is None else began_s
@@ -51,28 +53,28 @@ class TimeLimit:
 
     @property
     def left_s(self) -> float:
-        """Below 0 once it is over."""
+        """Seconds left; negative after the end."""
         return self._began_s + self.seconds - self._clock()
 
     @property
     def is_over(self) -> bool:
         return self.left_s <= 0
 
-    def part(self, part: float) -> TimeLimit:
-        """Its first part, which began when it did."""
-        return TimeLimit(part * self.seconds, self._clock, self._began_s)
+    def part(self, fraction: float) -> TimeLimit:
+        """Returns the limit that begins with this one and ends after a fraction of it."""
+        return TimeLimit(fraction * self.seconds, self._clock, self._began_s)
 
-    def share(self, of: int) -> TimeLimit:
-        """From now on: what is left, for the first of so many."""
-        return TimeLimit(max(self.left_s, 1e-9) / of, self._clock)
+    def share(self, count: int) -> TimeLimit:
+        """Returns the limit for the first of `count` equal pieces of work that have the time left."""
+        return TimeLimit(max(self.left_s, 1e-9) / count, self._clock)
 
-    def while_it_lasts(self, items: Iterable[Item], part: float = 1.0) -> Iterator[Item]:
-        """One at least; then another one while it seems to fit into this part."""
-        soon = self.part(part)
+    def while_it_lasts(self, items: Iterable[Item], fraction: float = 1.0) -> Iterator[Item]:
+        """Yields at least one item, and then items as long as the next one seems to fit into this fraction."""
+        end = self.part(fraction)
         longest_s = 0.0
         for number, item in enumerate(items):
             began_s = self._clock()
-            if number and soon.left_s < longest_s:
+            if number and end.left_s < longest_s:
                 return
             yield item
             # rounds become shorter as candidates drop out: only the last ones count

@@ -1,7 +1,7 @@
-"""A trial: an agent goes from start to goal, a cell a tick, and every tick is measured.
+"""A trial: an agent moves from start to goal with one candidate, one move per tick at most, and each tick is measured.
 
-The agent is the papers': it is never off its route, and while a search that was started over has nothing to follow, it
-waits. The node goes on along its old way meanwhile, where that is still good: restarts cost it less than they do here.
+The agent is the papers' agent. It never leaves its route, and it waits while a restarted search has no path yet. The
+node follows its old route meanwhile, as long as that is valid: a restart costs it less than it costs the agent here.
 """
 
 from __future__ import annotations
@@ -9,169 +9,279 @@ from __future__ import annotations
 import math
 import time
 from array import array
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.geometry import Box, Cell
+from tb_planner.maps.costmap import OCCUPIED, Costmap
 from tb_planner.navigation.navigator import TRACE_STEPS
-from tb_planner.search.agent import Static, Unknown, World, take_turns
+from tb_planner.search.agent import Observation, Static, Unknown, take_turns
+from tb_planner.search.algorithms import Algorithm, make_algorithm, takes_weight
 from tb_planner.search.grid import COST_STEPS, Grid
 from tb_planner.search.planner import Status, TimeBoundedPlanner
-from tb_planner.tools.tuning.candidates import Candidate
-from tb_planner.tools.tuning.clutter import Clutter
-from tb_planner.tools.tuning.ground import Problem
+from tb_planner.tools.tuning.problems import TuningProblem
 from tb_planner.tools.tuning.time_limit import NO_LIMIT, TimeLimit, TimeOver
 
+WEIGHTS = (1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 5.0)
 WORLDS = ('static', 'changing', 'unknown')
-"""All of the map is known and stays; things appear and vanish in sight; only what was in sight is known."""
-
-SENSED, SENSED_M = 10, 1.5
-"""How far the agent sees in an unknown world: in cells, or, where cells are small, in metres."""
-
-MOST_TICKS = 4096
-"""So many ticks of a trial are kept; with few expansions a tick there are hundreds of thousands."""
+"""The map is known and stays; obstacles appear and vanish near the agent; the agent knows only what it has sensed."""
+SENSOR_RADIUS, SENSOR_RADIUS_M = 10, 1.5
+"""The agent's sensor radius in an unknown world: the larger one of cells and metres."""
+MAX_TICKS = 4096
+"""A trial keeps the times of this number of ticks; with few expansions per tick it has hundreds of thousands."""
 
 
+# ------------------------------------------------------------------------------------------------ candidates
 @dataclass(frozen=True)
-class Conditions:
-    """What is the same for all that is tried."""
+class Candidate:
+    """An algorithm, its weight and its restart rule, named as in the node's parameters; '' is the algorithm's rule."""
+
+    algorithm: str
+    weight: float = 1.5
+    restart: str = ''
+
+    @property
+    def config(self) -> Algorithm:
+        return make_algorithm(self.algorithm, self.weight, self.restart)
+
+    @property
+    def weight_used(self) -> float:
+        """w of f = g + w h; inf for greedy search."""
+        return self.config.weight
+
+    def is_same_as(self, other: Candidate) -> bool:
+        """Whether both are the same search: one may name a weight that is not used, or the algorithm's own rule."""
+        ours, theirs = self.config, other.config
+        return (ours.weight, ours.restart, ours.learn_h) == (theirs.weight, theirs.restart, theirs.learn_h)
+
+    def __str__(self) -> str:
+        weight = f'({self.weight:g})' if takes_weight(self.algorithm) else ''
+        return f'{self.algorithm}{weight}' + f', {self.restart}' * bool(self.restart)
+
+
+def candidates(world: str) -> tuple[Candidate, ...]:
+    """Returns the candidates for a world.
+
+    On a static map nothing restarts a search, so algorithms that differ only in restarts are one candidate. In an
+    unknown world almost all changes increase costs: lazy and path_cost_increased are the same, and eager, which
+    restarts after every step, takes too long to try.
+    """
+    rules = ('', 'path_cost_increased', 'eager') if world == 'changing' else ('',)
+    weighted = [Candidate('tb_wa_star', weight, rule) for weight in WEIGHTS for rule in rules]
+    if world == 'static':
+        return Candidate('tba_star'), *weighted, Candidate('tb_gbfs')
+    if world == 'unknown':
+        return Candidate('tba_star'), Candidate('tbaa_star'), *weighted, Candidate('tb_gbfs')
+    # rtba_star is tba_star with path_cost_increased; decreased costs never restart greedy search
+    shortest = Candidate('tba_star'), Candidate('tba_star', restart='eager'), Candidate('rtba_star')
+    greedy = Candidate('tb_gbfs'), Candidate('tb_gbfs', restart='eager')
+    return *shortest, Candidate('tbaa_star'), *weighted, *greedy
+
+
+# ------------------------------------------------------------------------------------------------ a changing world
+class Clutter:
+    """A world in which obstacles appear and vanish near the agent, and never disconnect start and goal.
+
+    After every `every` moves a square of cells becomes an obstacle, or an earlier obstacle vanishes. The cells around
+    an obstacle stay free, as wide as the robot, so whatever was connected stays connected. No obstacle appears at the
+    agent or at the goal. Obstacles far from the agent do not change.
+
+    The agent's grid is `grid`; restore() undoes all changes of it and of the costmap.
+    """
+
+    EVERY = 20
+    """Moves between two changes."""
+    MAX_SIDE, MAX_SIDE_M = 3, 0.4
+    """The largest obstacle: the larger one of cells and metres."""
+    SIGHT, SIGHT_M = 30, 4.0
+    """The largest distance to a change: the larger one of cells and metres."""
+
+    def __init__(self, costmap: Costmap, grid: Grid, seed: int, every: int = EVERY) -> None:
+        self.grid = grid
+        self._costmap = costmap
+        self._random = np.random.default_rng(seed)
+        self._every = every
+        self._moves = 0
+        cell_m = costmap.rules.resolution_m
+        self._max_side = max(self.MAX_SIDE, round(self.MAX_SIDE_M / cell_m))
+        self._sight = max(self.SIGHT, round(self.SIGHT_M / cell_m))
+        self._margin = math.floor(costmap.rules.robot_radius_m / cell_m + 1e-9) + 1
+        self._bounds = Box(0, 0, costmap.width, costmap.height)
+        self._original: dict[Box, NDArray[np.int8]] = {}
+
+    def enter(self, cell: Cell, goal: Cell) -> Observation | None:
+        return None
+
+    def moves_until_news(self) -> int:
+        return self._every - self._moves % self._every
+
+    def walk(self, states: NDArray[np.int32]) -> None:
+        """Checks nothing: the agent's grid is the true one, so every move is legal."""
+
+    def look(self, cell: Cell, goal: Cell) -> Observation | None:
+        self._moves += 1
+        if self._moves % self._every:
+            return None
+        x, y = cell
+        near = Box(x, y, x + 1, y + 1).grown(self._sight, self._bounds)
+        obstacles = [box for box in self._original if box.overlap(near) == box]
+        if obstacles and self._random.random() < 0.5:
+            return self._remove(obstacles[self._random.integers(len(obstacles))])
+        return self._place(near, cell, goal)
+
+    def restore(self) -> None:
+        """Removes all obstacles."""
+        for box in list(self._original):
+            self.grid.update(*self._remove(box))
+
+    def _place(self, near: Box, cell: Cell, goal: Cell) -> Observation | None:
+        for side in range(int(self._random.integers(1, self._max_side + 1)), 0, -1):
+            corners = self._free_squares(near, side + 2 * self._margin, (cell, goal))
+            if len(corners):
+                y, x = (int(i) + self._margin for i in corners[self._random.integers(len(corners))])
+                box = Box(near.x0 + x, near.y0 + y, near.x0 + x + side, near.y0 + y + side)
+                self._original[box] = self._costmap.occupancy[box.slices].copy()
+                return self._costmap.update(np.full((side, side), OCCUPIED, np.int8), (box.x0, box.y0))
+        return None
+
+    def _free_squares(self, near: Box, side: int, excluded: tuple[Cell, ...]) -> NDArray[np.int64]:
+        """Returns the first cells, as [y, x] within the box, of free squares of this side without excluded cells."""
+        taken = np.isinf(self._costmap.costs[near.slices])
+        for x, y in excluded:
+            if Box(x, y, x + 1, y + 1).overlap(near) == Box(x, y, x + 1, y + 1):
+                taken[y - near.y0, x - near.x0] = True
+        sums = np.zeros((taken.shape[0] + 1, taken.shape[1] + 1), np.int32)
+        np.cumsum(np.cumsum(taken, axis=0, dtype=np.int32), axis=1, out=sums[1:, 1:])
+        if min(taken.shape) < side:
+            return np.empty((0, 2), np.int64)
+        inside = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
+        return np.argwhere(inside == 0)
+
+    def _remove(self, box: Box) -> Observation:
+        return self._costmap.update(self._original.pop(box), (box.x0, box.y0))
+
+
+# ------------------------------------------------------------------------------------------------ trials
+@dataclass(frozen=True)
+class TrialConditions:
+    """Conditions that all candidates share."""
 
     world: str = 'changing'
     min_improvement: float = 0.05
 
     def __post_init__(self) -> None:
         if self.world not in WORLDS:
-            raise ValueError(f'world is {self.world!r}; it is one of {", ".join(WORLDS)}')
+            raise ValueError(f'world is {self.world!r}; it must be one of {", ".join(WORLDS)}')
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """How it went. Without arrival, what is counted is counted up to when it was given up."""
+class TrialResult:
+    """Measurements of a trial. An agent that did not arrive is counted up to its last interval."""
 
     arrived: bool
     intervals: int
-    weighed: float
-    """Intervals, of which those with a move count as much as the cells moved through cost: what is minimised. Where
-    all cells cost 1 it is their number; else a way would be the better for brushing past walls."""
+    weighted_intervals: float
+    """The tuner minimises this: intervals in which an interval with a move counts as much as the move's cells cost.
+    Where all cells cost 1 it equals the intervals; elsewhere paths close to walls would win without it."""
     cost_ratio: float
-    """Cost over that of the shortest way."""
+    """Cost relative to the shortest path."""
     first_move: int
-    """Ticks until the agent has moved for the first time."""
+    """Ticks up to the first move."""
     back_moves: int
     restarts: int
     expansions: int
     ticks: NDArray[np.float64]
-    """Of each tick that searched, or of MOST_TICKS of them: expansions, and seconds of processor time."""
+    """Expansions and seconds of processor time of each tick that searched, or of MAX_TICKS of them."""
 
 
-class CutShort(TimeOver):
-    """The time limit has come in the middle of a trial, after a tick at least."""
+class TrialCutShort(TimeOver):
+    """The time limit ended a trial, after one tick or more."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__('the time limit has come in the middle of a trial')
-        self.outcome = outcome
-        """Up to then."""
+    def __init__(self, result: TrialResult) -> None:
+        super().__init__('the time limit ended a trial')
+        self.result = result
+        """Measurements up to then."""
 
 
-def carry_out(
-    problem: Problem,
+def run_trial(
+    problem: TuningProblem,
     candidate: Candidate,
     k: int,
-    conditions: Conditions,
-    most: float = math.inf,
+    conditions: TrialConditions,
+    max_intervals: float = math.inf,
     limit: TimeLimit = NO_LIMIT,
-) -> Outcome:
-    """From start to goal, or until it has taken hopelessly long. Raises CutShort when the time is over.
-
-    most: intervals after which it is given up."""
-    grid, world, put_back = _world(problem, conditions)
+) -> TrialResult:
+    """Moves an agent from start to goal, for up to `max_intervals`. Raises TrialCutShort when the time is over."""
+    world, grid = _make_world(problem, conditions)
     planner = TimeBoundedPlanner(
         grid,
         problem.start,
         problem.goal,
-        candidate.row,
+        candidate.config,
         k,
         trace_steps=TRACE_STEPS,
         min_improvement=conditions.min_improvement,
     )
+    last = math.ceil(min(max_intervals, hopeless_intervals(problem, k)))
+    ticks = array('d')
+    first_move = expansions = 0
     try:
-        return _run(planner, world, problem, math.ceil(min(most, most_intervals(problem, k))), limit)
+        for turn in take_turns(planner, world, last, intervals=1, clock=time.thread_time, check_moves=False):
+            if planner.expansions > expansions:
+                ticks.extend((planner.expansions - expansions, turn.search_time_s))
+                expansions = planner.expansions
+            if len(turn.states):
+                first_move = first_move or planner.intervals
+            if limit.is_over and planner.status != Status.AT_GOAL:
+                raise TrialCutShort(_result(planner, problem, first_move, last, ticks))
+        return _result(planner, problem, first_move, last, ticks)
     finally:
         planner.release()
-        put_back()
+        if isinstance(world, Clutter):
+            world.restore()
 
 
-def most_intervals(problem: Problem, k: int) -> int:
-    """Far more than anything sensible takes."""
-    cells = problem.ground.occupancy.size
+def hopeless_intervals(problem: TuningProblem, k: int) -> int:
+    """Returns far more intervals than any sensible candidate takes."""
+    cells = problem.map_.occupancy.size
     return 20 * problem.shortest_moves + 4 * cells // k + 1000
 
 
-def _run(planner: TimeBoundedPlanner, world: World, problem: Problem, most: int, limit: TimeLimit) -> Outcome:
-    over = False
-    ticks = array('d')
-    intervals = first_move = expansions = 0
-    for turn in take_turns(planner, world, most, intervals=1, clock=time.thread_time, check_moves=False):
-        intervals += 1
-        if planner.expansions > expansions:
-            ticks.extend((planner.expansions - expansions, turn.search_time_s))
-            expansions = planner.expansions
-        if len(turn.states):
-            first_move = first_move or intervals
-        if limit.is_over:
-            over = True
-            break
-    outcome = _outcome(planner, problem, intervals, first_move, most, _kept(np.array(ticks).reshape(-1, 2)))
-    if over and not outcome.arrived:
-        raise CutShort(outcome)
-    return outcome
-
-
-def _outcome(
-    planner: TimeBoundedPlanner,
-    problem: Problem,
-    intervals: int,
-    first_move: int,
-    most: int,
-    ticks: NDArray[np.float64],
-) -> Outcome:
+def _result(
+    planner: TimeBoundedPlanner, problem: TuningProblem, first_move: int, last: int, ticks: array[float]
+) -> TrialResult:
     figures = planner.figures
-    through = (figures.straight + figures.diagonal) / (2 * COST_STEPS if planner.grid.weighted else 1)
-    return Outcome(
-        arrived=planner.status == Status.AT_GOAL,
-        intervals=intervals,
-        weighed=through + intervals - planner.moves if planner.status == Status.AT_GOAL else float(most),
+    arrived = planner.status == Status.AT_GOAL
+    cells_cost = (figures.straight + figures.diagonal) / (2 * COST_STEPS if planner.grid.weighted else 1)
+    return TrialResult(
+        arrived=arrived,
+        intervals=figures.intervals,
+        weighted_intervals=cells_cost + figures.intervals - figures.moves if arrived else float(last),
         cost_ratio=planner.cost / problem.shortest_cost,
-        first_move=first_move or intervals,
-        back_moves=planner.back_moves,
-        restarts=planner.searches - 1,
-        expansions=planner.expansions,
-        ticks=ticks,
+        first_move=first_move or figures.intervals,
+        back_moves=figures.back_moves,
+        restarts=figures.searches - 1,
+        expansions=figures.expansions,
+        ticks=_sample(np.array(ticks).reshape(-1, 2)),
     )
 
 
-def _kept(ticks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Some of very many, evenly, and the slowest."""
-    if len(ticks) <= MOST_TICKS:
+def _sample(ticks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns up to MAX_TICKS of them, evenly spread, and the slowest."""
+    if len(ticks) <= MAX_TICKS:
         return ticks
-    return np.vstack([ticks[:: -(-len(ticks) // (MOST_TICKS - 1))], ticks[np.argmax(ticks[:, 1])]])
+    return np.vstack([ticks[:: -(-len(ticks) // (MAX_TICKS - 1))], ticks[np.argmax(ticks[:, 1])]])
 
 
-def _world(problem: Problem, conditions: Conditions) -> tuple[Grid, World, Callable[[], None]]:
-    """The agent's grid, its world, and what puts the grid back as it was."""
-    ground = problem.ground
+def _make_world(problem: TuningProblem, conditions: TrialConditions) -> tuple[Clutter | Static | Unknown, Grid]:
+    """Returns the world and the agent's grid."""
+    map_ = problem.map_
     if conditions.world == 'changing':
-        clutter = Clutter(ground.costmap, ground.grid, problem.seed)
-
-        def put_back() -> None:
-            for values, at in clutter.clear():
-                ground.grid.update(values, at)
-
-        return ground.grid, clutter, put_back
+        return Clutter(map_.costmap, map_.grid, problem.seed), map_.grid
     if conditions.world == 'unknown':
-        radius = max(SENSED, round(SENSED_M / ground.rules.resolution_m))
-        world = Unknown(ground.grid, sensor_radius=radius)
-        return world.initial_grid(), world, lambda: None
-    return ground.grid, Static(ground.grid), lambda: None
+        radius = max(SENSOR_RADIUS, round(SENSOR_RADIUS_M / map_.rules.resolution_m))
+        world = Unknown(map_.grid, sensor_radius=radius)
+        return world, world.initial_grid()
+    return Static(map_.grid), map_.grid

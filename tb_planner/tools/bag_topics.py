@@ -1,13 +1,15 @@
-"""Which topics of a bag are map, map updates, pose and goal: as asked for, or by type and by the usual names."""
+"""Finds the topics of a bag with the map, its updates, the pose and the goal: by option, or by type and name."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from tb_planner.errors import BadInput
 
+BASE_FRAME = 'base_link'
 MAP = 'nav_msgs/msg/OccupancyGrid'
 UPDATE = 'map_msgs/msg/OccupancyGridUpdate'
 POSE = 'geometry_msgs/msg/PoseStamped'
@@ -24,17 +26,17 @@ ROLES: dict[str, tuple[str, ...]] = {
 MAP_NAMES = ('map', 'global_costmap/costmap')
 GOAL_NAMES = ('goal_pose', 'move_base_simple/goal', 'goal')
 POSE_NAMES = ('pose', 'robot_pose', 'tracked_pose')
-SELDOM_NAMES = ('amcl_pose',)
-"""Poses that come only while the robot moves: TF is better, if it is there."""
+SPARSE_NAMES = ('amcl_pose',)
+"""These poses are published only while the robot moves; TF is better, if there is any."""
 NOT_POSES = (*GOAL_NAMES, 'waypoint', 'initialpose', 'initial_pose', 'clicked_point')
 
 
 class BagError(BadInput):
-    """A bag that cannot be used; names the file, what was found in it, and what to do."""
+    """A bag that cannot be used. The message names the file, the error, and what to do."""
 
 
 class Topic(NamedTuple):
-    """Of a bag."""
+    """A topic of a bag."""
 
     name: str
     type: str
@@ -42,8 +44,8 @@ class Topic(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Topics:
-    """Names as asked for; None: to be found. A pose of '/tf' is the transform from the map to the robot."""
+class TopicNames:
+    """The names that the user gives; None means: find it. The pose '/tf' is the transform from map to robot."""
 
     map: str | None = None
     updates: str | None = None
@@ -51,8 +53,8 @@ class Topics:
     goal: str | None = None
 
 
-class Chosen(NamedTuple):
-    """Topics that are there; updates may be missing."""
+class ChosenTopics(NamedTuple):
+    """The topics to read; a bag may have no updates."""
 
     map: Topic
     updates: Topic | None
@@ -60,32 +62,32 @@ class Chosen(NamedTuple):
     goal: Topic
 
 
-def choose(path: object, topics: Mapping[str, Topic], asked: Topics) -> Chosen:
-    """Raises BagError, which tells the option to set."""
-    search = _Search(path, topics)
-    map_ = search.asked_for('map', asked.map) or search.map()
-    goal = search.asked_for('goal', asked.goal) or search.goal()
-    pose = search.asked_for('pose', asked.pose) or search.pose(goal)
+def choose(path: object, topics: Mapping[str, Topic], names: TopicNames) -> ChosenTopics:
+    """Raises BagError with the option to set."""
+    finder = _TopicFinder(path, topics)
+    map_ = finder.named('map', names.map) or finder.map()
+    goal = finder.named('goal', names.goal) or finder.goal()
+    pose = finder.named('pose', names.pose) or finder.pose(goal)
     if pose == goal:
-        raise BagError(f'{path}: {pose.name} is said to be both pose and goal; --pose-topic and --goal-topic name two')
-    updates = search.asked_for('updates', asked.updates) or search.updates(map_)
-    return Chosen(map_, updates, pose, goal)
+        raise BagError(f'{path}: {pose.name} cannot be both pose and goal; set --pose-topic and --goal-topic')
+    updates = finder.named('updates', names.updates) or finder.updates(map_)
+    return ChosenTopics(map_, updates, pose, goal)
 
 
-class _Search:
+class _TopicFinder:
     def __init__(self, path: object, topics: Mapping[str, Topic]) -> None:
         self._path = path
         self._topics = topics
 
-    def asked_for(self, role: str, name: str | None) -> Topic | None:
+    def named(self, role: str, name: str | None) -> Topic | None:
         if name is None:
             return None
         topic = self._topics.get(name) or self._topics.get(f'/{name}')
         if topic is None:
-            raise BagError(f'{self._path}: there is no topic {name}; it has {_listed(self._topics.values())}')
+            raise BagError(f'{self._path}: it has no topic {name}; it has {_listed(self._topics.values())}')
         if topic.type not in ROLES[role]:
             possible = ' or '.join(ROLES[role])
-            raise BagError(f'{self._path}: topic {topic.name} is of type {topic.type}; a {role} is {possible}')
+            raise BagError(f'{self._path}: topic {topic.name} has type {topic.type}; a {role} must be {possible}')
         if topic.messages == 0:
             raise BagError(f'{self._path}: topic {topic.name} has no messages')
         return topic
@@ -103,7 +105,7 @@ class _Search:
         found = [t for t in self._of_types(POSE, POSE_WITH_COVARIANCE) if not _is_named(t, NOT_POSES) and t != goal]
         transforms = [topic for topic in self._of_types(TF) if _last(topic) == 'tf']
         candidates = (
-            *(self._named(found, POSE_NAMES), transforms, self._named(found, SELDOM_NAMES)),
+            *(self._named(found, POSE_NAMES), transforms, self._named(found, SPARSE_NAMES)),
             *(found, self._of_types(ODOMETRY)),
         )
         return self._only('pose', next(filter(None, candidates), []))
@@ -117,7 +119,7 @@ class _Search:
 
     @staticmethod
     def _named(topics: Collection[Topic], names: Collection[str]) -> list[Topic]:
-        """Those with the first of these names that any has, whatever the namespace."""
+        """Returns the topics with the first of these names that is in use, in any namespace."""
         for name in names:
             if fitting := [topic for topic in topics if _is_named(topic, (name,))]:
                 return fitting
@@ -128,10 +130,10 @@ class _Search:
             return next(iter(topics))
         if topics:
             names = ', '.join(topic.name for topic in topics)
-            raise BagError(f'{self._path}: the {role} may be {names}; tell which with --{role}-topic')
+            raise BagError(f'{self._path}: several topics may be the {role}: {names}; choose one with --{role}-topic')
         raise BagError(
-            f'{self._path}: no {role}: no topic of type {" or ".join(ROLES[role])} that looks like one; '
-            f'it has {_listed(self._topics.values())}. --{role}-topic names it'
+            f'{self._path}: found no {role} topic (of type {" or ".join(ROLES[role])}); '
+            f'it has {_listed(self._topics.values())}. Name it with --{role}-topic'
         )
 
 
@@ -145,3 +147,22 @@ def _is_named(topic: Topic, names: Collection[str]) -> bool:
 
 def _listed(topics: Collection[Topic]) -> str:
     return ', '.join(f'{topic.name} ({topic.type}, {topic.messages})' for topic in topics) or 'no topics'
+
+
+# ------------------------------------------------------------------------------------------------ options
+def add_topic_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of commands that read a bag."""
+    group = parser.add_argument_group('topics of a bag (default: found by type and by the usual names)')
+    group.add_argument('--map-topic', metavar='NAME', help='nav_msgs/OccupancyGrid')
+    group.add_argument('--updates-topic', metavar='NAME', help='map_msgs/OccupancyGridUpdate')
+    group.add_argument(
+        '--pose-topic', metavar='NAME', help='PoseStamped, PoseWithCovarianceStamped or Odometry; or /tf'
+    )
+    group.add_argument('--goal-topic', metavar='NAME', help='geometry_msgs/PoseStamped')
+    group.add_argument(
+        '--base-frame', metavar='NAME', default=BASE_FRAME, help=f"the robot's frame for /tf (default: {BASE_FRAME})"
+    )
+
+
+def topics_of(options: argparse.Namespace) -> TopicNames:
+    return TopicNames(options.map_topic, options.updates_topic, options.pose_topic, options.goal_topic)

@@ -1,21 +1,19 @@
-"""Grounds, plans, outcomes and a clock that are made up for the tests of the tuner."""
+"""Made-up maps, plans, results and a clock for the tests of the tuner."""
 
 import numpy as np
 
 from tb_planner.maps.costmap import CostmapConfig
-from tb_planner.tools.tuning.budget import Budget
-from tb_planner.tools.tuning.candidates import Candidate
-from tb_planner.tools.tuning.ground import Ground
-from tb_planner.tools.tuning.study import Plan
-from tb_planner.tools.tuning.trial import Conditions, Outcome
+from tb_planner.tools.tuning.problems import TuningMap
+from tb_planner.tools.tuning.study import CpuBudget, StudyPlan
+from tb_planner.tools.tuning.trial import Candidate, TrialConditions, TrialResult
 
 DEFAULT = Candidate('tb_wa_star', 1.5)
 CELLS = CostmapConfig(resolution_m=1.0)
 EXPANSION_S = 1e-6
 
 
-def ground(blocked, name='ground', rules=CELLS):
-    return Ground(name, (np.asarray(blocked) * 100).astype(np.int8), rules)
+def tuning_map(blocked, name='map', rules=CELLS):
+    return TuningMap(name, (np.asarray(blocked) * 100).astype(np.int8), rules)
 
 
 def scattered(size=60, part=0.3, seed=0):
@@ -31,11 +29,11 @@ def rooms():
     return blocked
 
 
-def outcome(intervals, *, tick_s=1e-3, arrived=True, expansions=1000, cost_ratio=1.0):
-    return Outcome(
+def result(intervals, *, tick_s=1e-3, arrived=True, expansions=1000, cost_ratio=1.0):
+    return TrialResult(
         arrived=arrived,
         intervals=intervals,
-        weighed=float(intervals),
+        weighted_intervals=float(intervals),
         cost_ratio=cost_ratio,
         first_move=1,
         back_moves=0,
@@ -50,11 +48,11 @@ def make_plan(problems, **changes):
     values = {
         'seen': problems[:half],
         'unseen': problems[half:],
-        'budget': Budget(20.0, 0.2),
-        'conditions': Conditions('changing'),
+        'budget': CpuBudget(20.0, 0.2),
+        'conditions': TrialConditions('changing'),
         'default': DEFAULT,
     }
-    return Plan(**{**values, **changes})
+    return StudyPlan(**{**values, **changes})
 
 
 def length(problem):

@@ -1,0 +1,386 @@
+"""ROS 2 bags, sqlite3 or mcap, read without ROS: maps, map updates, poses and goals in the order of recording."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.maps.cdr import (
+    BadMessage,
+    Occupancy,
+    Patch,
+    StampedPose,
+    occupancy_from_cdr,
+    patch_from_cdr,
+    pose_from_cdr,
+    transforms_from_cdr,
+)
+from tb_planner.tools.bag_topics import BASE_FRAME, TF, BagError, ChosenTopics, Topic, TopicNames, choose
+
+SUFFIXES = ('.mcap', '.db3')
+COMPRESSED = '.zstd'
+MAX_FRAMES = 64
+"""Frames from the robot to the map; a longer chain is a cycle."""
+MAX_MAPS = 8
+"""Snapshots keeps this number of states of a map; a goal on another state uses the one before it."""
+MAX_CELLS = 2**25
+"""Snapshots keeps this number of cells in all, but at least one map: planning takes about 40 bytes per cell."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal in the map's frame."""
+
+    pose: Pose2D
+
+
+What: TypeAlias = 'Occupancy | Patch | Pose2D | Goal'
+
+
+class Event(NamedTuple):
+    """A message of the bag; the time counts from the bag's first message."""
+
+    time_s: float
+    what: What
+
+
+class BagGoal(NamedTuple):
+    """A goal with the map and the robot's pose at that time; a map that changes often may be slightly older."""
+
+    occupancy: NDArray[np.int8]
+    geometry: MapGeometry
+    start: Pose2D
+    goal: Pose2D
+
+
+class Bag:
+    """A bag that open_bag() has opened. It skips messages that cannot be used, and counts them in `problems`."""
+
+    def __init__(self, path: Path, reader: Any, topics: TopicNames, base_frame: str) -> None:
+        self.path = path
+        self._reader = reader
+        self._base_frame = base_frame
+        counts = {topic.name: topic for topic in _topics_of(reader)}
+        if not any(topic.messages for topic in counts.values()):
+            raise BagError(f'{path}: the bag is empty; no topic has a message')
+        self.topics: ChosenTopics = choose(path, counts, topics)
+        self.problems: Counter[str] = Counter()
+        """Reasons why messages were skipped, and how often, after events() has been read."""
+        self.read_whole = True
+        """Whether goals() had the time to read the whole bag."""
+
+    @property
+    def duration_s(self) -> float:
+        return float(self._reader.duration * 1e-9)
+
+    def events(self) -> Iterator[Event]:
+        """Yields all events in order. Poses and goals are in the map's frame; the last ones before the first map follow
+        it, since its frame is known only then."""
+        self.problems.clear()
+        reader = _MessageReader(self.topics, self._base_frame)
+        began_ns: int | None = None
+        for topic, at_ns, data in self._messages():
+            began_ns = at_ns if began_ns is None else min(began_ns, at_ns)
+            try:
+                for what in reader.read(topic, data):
+                    yield Event((at_ns - began_ns) * 1e-9, what)
+            except BadMessage as error:
+                self.problems[f'{topic.name}: {error}'] += 1
+
+    def goals(self, time_is_over: Callable[[], bool] = lambda: False) -> list[BagGoal]:
+        """Returns the goals with a map and a pose, until the time is over; a repeated goal counts once. Raises BagError
+        if there are none."""
+        known = _RobotState()
+        found: list[tuple[int, Pose2D, Pose2D]] = []
+        self.read_whole = True
+        for event in self.events():
+            try:
+                known.take(event.what)
+            except BadMessage as error:
+                self.problems[f'{error}'] += 1
+            if given := known.take_goal():
+                found.append(given)
+            if time_is_over():
+                self.read_whole = False
+                break
+        if not found:
+            over = '' if self.read_whole else ' in the part that there was time to read'
+            raise BagError(f'{self.path}: it has no goal with a map and a pose{over}{self._listed_problems()}')
+        return [BagGoal(*known.maps.at(number), start, goal) for number, start, goal in found]
+
+    def _messages(self) -> Iterator[tuple[Topic, int, bytes]]:
+        """Yields messages of the chosen topics, and static transforms if the pose comes from TF."""
+        wanted = {topic.name: topic for topic in self.topics if topic is not None}
+        if self.topics.pose.type == TF:
+            wanted.update({topic.name: topic for topic in _topics_of(self._reader) if topic.type == TF})
+        connections = [connection for connection in self._reader.connections if connection.topic in wanted]
+        with _bag_errors(self.path):
+            messages = self._reader.messages(connections=connections)
+        while True:
+            with _bag_errors(self.path):
+                item = next(messages, None)
+            if item is None:
+                return
+            connection, at_ns, data = item
+            yield wanted[connection.topic], at_ns, bytes(data)
+
+    def _listed_problems(self) -> str:
+        listed = '; '.join(f'{text} ({count} times)' for text, count in self.problems.most_common(3))
+        return f': {listed}' if listed else ''
+
+
+class _RobotState:
+    """The newest map, pose and goal."""
+
+    def __init__(self) -> None:
+        self.maps = Snapshots()
+        self._occupancy: NDArray[np.int8] | None = None
+        self._geometry: MapGeometry | None = None
+        self._changed = False
+        self._number = -1
+        self._pose: Pose2D | None = None
+        self._goal: Goal | None = None
+        self._last_goal: Goal | None = None
+
+    def take(self, what: What) -> None:
+        """Raises BadMessage."""
+        if isinstance(what, Occupancy):
+            self._occupancy, self._geometry, self._changed = what.values.copy(), what.geometry, True
+        elif isinstance(what, Patch):
+            self._patch(what)
+        elif isinstance(what, Pose2D):
+            self._pose = what
+        elif what != self._last_goal:
+            self._goal = self._last_goal = what
+
+    def take_goal(self) -> tuple[int, Pose2D, Pose2D] | None:
+        """Returns a new goal, once map and pose are known: the number of the map, the start and the goal."""
+        if self._goal is None or self._pose is None or self._occupancy is None or self._geometry is None:
+            return None
+        if self._changed:
+            self._number, self._changed = self.maps.take(self._occupancy, self._geometry), False
+        goal, self._goal = self._goal, None
+        return self._number, self._pose, goal.pose
+
+    def _patch(self, patch: Patch) -> None:
+        (x, y), (height, width) = patch.at, patch.values.shape
+        occupancy = self._occupancy
+        if occupancy is None or not (0 <= x <= occupancy.shape[1] - width and 0 <= y <= occupancy.shape[0] - height):
+            raise BadMessage('map update outside the map')
+        occupancy[y : y + height, x : x + width] = patch.values
+        self._changed = True
+
+
+class _MessageReader:
+    """Turns messages into events; what a message means depends on those before it."""
+
+    def __init__(self, topics: ChosenTopics, base_frame: str) -> None:
+        self._topics = topics
+        self._base_frame = base_frame
+        self._frame: str | None = None
+        self._waiting: dict[Topic, StampedPose] = {}  # for the map's frame
+        self._transforms = Transforms()
+
+    def read(self, topic: Topic, data: bytes) -> Iterator[What]:
+        """Raises BadMessage."""
+        if topic == self._topics.map:
+            yield from self._map(occupancy_from_cdr(data))
+        elif topic == self._topics.updates:
+            yield self._patch(patch_from_cdr(data))
+        elif topic.type == TF:
+            self._transforms.take(transforms_from_cdr(data))
+            if self._frame is not None and topic == self._topics.pose:
+                yield self._transformed(self._frame)
+        else:
+            stamped = pose_from_cdr(data, topic.type.rpartition('/')[2], self._role(topic))
+            if self._frame is None:
+                self._waiting[topic] = stamped
+            else:
+                yield self._placed(topic, stamped, self._frame)
+
+    def _map(self, occupancy: Occupancy) -> Iterator[What]:
+        self._frame = occupancy.frame or self._frame or ''
+        yield occupancy
+        while self._waiting:
+            yield self._placed(*self._waiting.popitem(), self._frame)
+
+    def _patch(self, patch: Patch) -> Patch:
+        if self._frame is None:
+            raise BadMessage('map update before the first map')
+        if patch.frame not in ('', self._frame):
+            raise BadMessage(f'the map update is in frame {patch.frame!r}, but the map is in {self._frame!r}')
+        return patch
+
+    def _placed(self, topic: Topic, stamped: StampedPose, frame: str) -> Pose2D | Goal:
+        if stamped.frame.lstrip('/') not in ('', frame.lstrip('/')):
+            role = self._role(topic)
+            raise BadMessage(
+                f'the {role} is in frame {stamped.frame!r}, but the map is in {frame!r}; choose another --{role}-topic'
+            )
+        return Goal(stamped.pose) if topic == self._topics.goal else stamped.pose
+
+    def _transformed(self, frame: str) -> Pose2D:
+        pose = self._transforms.pose(frame, self._base_frame)
+        if pose is None:
+            raise BadMessage(
+                f'no transforms connect {frame!r} and {self._base_frame!r} (see --base-frame); the bag has '
+                f'{self._transforms}'
+            )
+        return pose
+
+    def _role(self, topic: Topic) -> str:
+        return 'goal' if topic == self._topics.goal else 'pose'
+
+
+class Transforms:
+    """The newest transform of each frame, as TF has it, in the plane and without interpolation."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, StampedPose] = {}
+
+    def take(self, transforms: Iterable[tuple[str, StampedPose]]) -> None:
+        for child, pose in transforms:
+            self._parents[child.lstrip('/')] = pose
+
+    def pose(self, frame: str, child: str) -> Pose2D | None:
+        """Returns the pose of a frame in one of its ancestors, or None if no transforms connect them."""
+        pose, at = Pose2D(0.0, 0.0, 0.0), child.lstrip('/')
+        for _ in range(MAX_FRAMES):
+            if at == frame.lstrip('/'):
+                return pose
+            if at not in self._parents:
+                return None
+            parent = self._parents[at]
+            pose, at = _compose(parent.pose, pose), parent.frame.lstrip('/')
+        return None
+
+    def __str__(self) -> str:
+        return ', '.join(f'{parent.frame} to {child}' for child, parent in self._parents.items()) or 'none'
+
+
+def _compose(outer: Pose2D, inner: Pose2D) -> Pose2D:
+    cos, sin = math.cos(outer.yaw), math.sin(outer.yaw)
+    x_m = outer.x_m + cos * inner.x_m - sin * inner.y_m
+    y_m = outer.y_m + sin * inner.x_m + cos * inner.y_m
+    return Pose2D(x_m, y_m, math.remainder(outer.yaw + inner.yaw, math.tau))
+
+
+class MapSnapshot(NamedTuple):
+    """A state of a map."""
+
+    occupancy: NDArray[np.int8]
+    geometry: MapGeometry
+
+    def equals(self, occupancy: NDArray[np.int8], geometry: MapGeometry) -> bool:
+        return self.geometry == geometry and np.array_equal(self.occupancy, occupancy)
+
+
+class Snapshots:
+    """A bounded number of states of a map: when there are too many, it drops every other one and then skips as many."""
+
+    def __init__(self, max_maps: int = MAX_MAPS) -> None:
+        self._max_maps = max_maps
+        self._kept: list[MapSnapshot] = []
+        self._step = 1
+        self._states = 0
+        self._last: MapSnapshot | None = None
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def take(self, occupancy: NDArray[np.int8], geometry: MapGeometry) -> int:
+        """Returns the number of this state, which is that of the last one if nothing has changed."""
+        if self._last is None or not self._last.equals(occupancy, geometry):
+            self._last = MapSnapshot(occupancy.copy(), geometry)
+            if self._states % self._step == 0:
+                self._kept.append(self._last)
+            while self._is_too_large:
+                self._kept = self._kept[::2]
+                self._step *= 2
+            self._states += 1
+        return self._states - 1
+
+    @property
+    def _is_too_large(self) -> bool:
+        cells = sum(snapshot.occupancy.size for snapshot in self._kept)
+        return len(self._kept) > (self._max_maps if cells <= MAX_CELLS else 1)
+
+    def at(self, number: int) -> MapSnapshot:
+        """Returns the state with this number, or the last one before it that is kept."""
+        return self._kept[number // self._step]
+
+
+@contextmanager
+def open_bag(path: Path, topics: TopicNames | None = None, base_frame: str = BASE_FRAME) -> Iterator[Bag]:
+    """Opens a folder with metadata.yaml, or one .mcap or .db3 file; raises BagError.
+
+    >>> with open_bag(Path('rosbag2_2026_05_04')) as bag:  # doctest: +SKIP
+    ...     print(len(bag.goals()))
+    """
+    if not path.exists():
+        raise BagError(f'{path}: no such file or folder')
+    if path.is_dir() and not (path / 'metadata.yaml').exists():
+        files = sorted(file.name for file in path.iterdir() if file.suffix in SUFFIXES)
+        hint = f'open the file itself ({files[0]}), or run' if files else 'if it is a bag, run'
+        raise BagError(f'{path}: the folder has no metadata.yaml; {hint} ros2 bag reindex {path}')
+    if path.suffix == COMPRESSED:
+        raise BagError(f'{path}: the file is compressed; open the folder with its metadata.yaml, or run unzstd first')
+    if not is_bag(path):
+        raise BagError(f'{path}: bags must be folders, {" or ".join(SUFFIXES)} files')
+    reader_class = _reader_class()
+    with _bag_errors(path):
+        reader = reader_class(path)
+        reader.open()
+    try:
+        with _bag_errors(path):
+            bag = Bag(path, reader, topics or TopicNames(), base_frame)
+        yield bag
+    finally:
+        reader.close()
+
+
+def is_bag(path: Path) -> bool:
+    """Whether the name looks like a bag."""
+    return path.suffix in (*SUFFIXES, COMPRESSED) or path.is_dir()
+
+
+def _reader_class() -> Any:
+    try:
+        from rosbags.rosbag2 import Reader
+    except ImportError as error:
+        raise BagError('bags need the Python package rosbags; run pip install rosbags') from error
+    return Reader
+
+
+@contextmanager
+def _bag_errors(path: Path) -> Iterator[None]:
+    """Turns all errors of the library into BagError: a damaged file makes it raise any exception."""
+    try:
+        yield
+    except BagError:
+        raise
+    except MemoryError as error:  # a damaged length field
+        raise BagError(f'{path}: the bag cannot be read: a length in it exceeds the memory') from error
+    except Exception as error:
+        reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
+        raise BagError(
+            f'{path}: the bag cannot be read: {reason}. If the recorder was killed, the file may be incomplete: '
+            'repair .mcap files with mcap recover and .db3 files with sqlite3 .recover, then run ros2 bag reindex'
+        ) from error
+
+
+def _topics_of(reader: Any) -> list[Topic]:
+    """Returns the topics with their message counts; a topic may have several connections."""
+    messages: Counter[tuple[str, str]] = Counter()
+    for connection in reader.connections:
+        messages[connection.topic, connection.msgtype] += connection.msgcount
+    return [Topic(name, type_name, count) for (name, type_name), count in messages.items()]

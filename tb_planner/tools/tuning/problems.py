@@ -1,0 +1,265 @@
+"""Problems for the tuner: a map with costs, a start and a goal, drawn on the map or taken from the goals of a bag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner.config import PlannerParameters
+from tb_planner.errors import BadInput
+from tb_planner.geometry import Cell, MapGeometry, Pose2D
+from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.files import MAP_SUFFIXES, Map, read_map
+from tb_planner.navigation.navigator import cell_of, whole_cells
+from tb_planner.recording.record import check_is_no_record
+from tb_planner.search.algorithms import tba_star
+from tb_planner.search.grid import Grid
+from tb_planner.search.planner import Status, find_path
+from tb_planner.tools.bag_topics import TopicNames
+from tb_planner.tools.bags import BagGoal, is_bag, open_bag
+from tb_planner.tools.tuning.time_limit import (
+    DRAWN_FRACTION,
+    NO_LIMIT,
+    READ_FRACTION,
+    TimeLimit,
+    TimeOver,
+    TooLittleTime,
+)
+
+DISTANCE_FRACTION = 0.25
+"""Start and goal are at least this fraction of the map's longer side apart."""
+DRAWS = 200
+"""After this number of failed draws the required distance is halved."""
+
+
+class NoProblems(BadInput):
+    """No start and goal on the map are connected."""
+
+
+@dataclass(frozen=True, eq=False)
+class TuningMap:
+    """Occupancy [y, x] from 0 to 100 (-1 is unknown), and the rules that turn it into costs."""
+
+    name: str
+    occupancy: NDArray[np.int8]
+    rules: CostmapConfig
+    corner_cutting: bool = False
+
+    @classmethod
+    def of(cls, map_: Map, parameters: PlannerParameters) -> TuningMap:
+        """Returns a map as a planner with these parameters sees it."""
+        rules = parameters.costmap_config(map_.resolution_m)
+        return cls(map_.name, map_.occupancy, rules, parameters.corner_cutting)
+
+    @cached_property
+    def costmap(self) -> Costmap:
+        return Costmap(self.occupancy, self.rules)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """A grid with costs, like the node's, so that a search takes as long. Trials that change it restore it."""
+        grid = Grid(self.costmap.costs, corner_cutting=self.corner_cutting)
+        grid.prepare()
+        return grid
+
+    def problem(self, start: Cell, goal: Cell, seed: int = 0) -> TuningProblem | None:
+        """Returns the problem, or None if no path leads to the goal."""
+        plan = find_path(self.grid, start, goal, tba_star())
+        if plan.status != Status.AT_GOAL or len(plan.cells) < 2:
+            return None
+        return TuningProblem(self, start, goal, plan.cost, len(plan.cells) - 1, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class TuningProblem:
+    """A start and a goal on a map. The seed determines every random change during a trial."""
+
+    map_: TuningMap
+    start: Cell
+    goal: Cell
+    shortest_cost: float
+    shortest_moves: int
+    seed: int
+
+
+class ProblemSource(NamedTuple):
+    """The map or bag that the command line names, and the problems it asks for."""
+
+    path: Path
+    world: str
+    problems: int
+    seed: int
+    topics: TopicNames
+    base_frame: str
+
+
+class ProblemSets(NamedTuple):
+    """The problems of a study."""
+
+    seen: list[TuningProblem]
+    """The candidate is chosen on these."""
+    unseen: list[TuningProblem]
+    """The choice is checked on these."""
+    origin: str
+    """Where they come from, for the report."""
+    cut_short: list[str]
+    """Work that the time limit left out."""
+
+
+def read_problems(source: ProblemSource, parameters: PlannerParameters, limit: TimeLimit = NO_LIMIT) -> ProblemSets:
+    """Returns problems on a map or from a bag; raises ValueError."""
+    check_is_no_record(source.path)
+    if is_bag(source.path):
+        return _read_bag(source, parameters, limit)
+    if source.path.suffix.lower() not in MAP_SUFFIXES:
+        raise ValueError(
+            f'{source.path}: maps must be .map or .yaml files, and bags must be folders, .mcap or .db3 files'
+        )
+    count = 2 * source.problems
+    problems = draw_problems(TuningMap.of(read_map(source.path), parameters), count, source.seed, limit)
+    cut_short = [f'{len(problems)} of {count} problems were drawn'] * (len(problems) < count)
+    return ProblemSets(problems[::2], problems[1::2], f'drawn with --seed {source.seed}', cut_short)
+
+
+def draw_problems(map_: TuningMap, count: int, seed: int, limit: TimeLimit = NO_LIMIT) -> list[TuningProblem]:
+    """Returns up to `count` problems between known free cells, at least one; the same seed gives the same problems.
+
+    Raises NoProblems and TooLittleTime."""
+    random = np.random.default_rng(seed)
+    free = (map_.occupancy >= 0) & np.isfinite(map_.costmap.costs)
+    cells = np.flatnonzero(free)
+    distance = DISTANCE_FRACTION * max(free.shape)
+    end = limit.part(DRAWN_FRACTION)
+    found: list[TuningProblem] = []
+    while len(found) < count and not (found and end.is_over):
+        try:
+            problem = _draw(map_, cells, distance, random, end if found else limit)
+        except TimeOver:
+            break
+        if problem is not None:
+            found.append(problem)
+        elif distance < 1:
+            raise NoProblems(
+                f'{map_.name}: no two of its {len(cells)} free cells are connected; check the map, and the robot '
+                f'radius of {map_.rules.robot_radius_m} m'
+            )
+        else:
+            distance /= 2
+    if not found:
+        raise TooLittleTime(
+            f'{map_.name}: the {limit} was over before a connected start and goal were found among {len(cells)} free '
+            'cells; raise it'
+        )
+    return found
+
+
+def _draw(
+    map_: TuningMap, cells: NDArray[np.int64], distance: float, random: np.random.Generator, limit: TimeLimit
+) -> TuningProblem | None:
+    """Returns a problem with start and goal this far apart, or None after DRAWS draws. Raises TimeOver."""
+    width = map_.occupancy.shape[1]
+    for _ in range(DRAWS if len(cells) else 0):
+        (y0, y1), (x0, x1) = (pair.tolist() for pair in np.divmod(random.choice(cells, 2), width))
+        if max(abs(x1 - x0), abs(y1 - y0)) < max(distance, 1):
+            continue
+        if limit.is_over:
+            raise TimeOver
+        problem = map_.problem((x0, y0), (x1, y1), seed=int(random.integers(2**31)))
+        if problem is not None:
+            return problem
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ goals of a bag
+class PlacedMap(NamedTuple):
+    """A map of a bag, and its geometry."""
+
+    map_: TuningMap
+    geometry: MapGeometry
+
+
+def _read_bag(source: ProblemSource, parameters: PlannerParameters, limit: TimeLimit) -> ProblemSets:
+    """Chooses on the bag's goals and checks on problems drawn on its last map. A static map needs each goal only once;
+    in other worlds goals are repeated with other changes."""
+    reading = limit.part(READ_FRACTION)
+    with open_bag(source.path, source.topics, source.base_frame) as bag:
+        goals = bag.goals(lambda: reading.is_over)
+        cut_short = ['the bag was not read to its end'] * (not bag.read_whole)
+    maps = bag_maps(source.path, goals, parameters)
+    static = source.world == 'static'
+    seen = bag_problems(source.path, goals, maps, parameters, len(goals) if static else source.problems, limit)
+    if limit.part(DRAWN_FRACTION).is_over:
+        cut_short.append(f'{len(seen)} of {len(goals)} goals were used')
+    unseen = draw_problems(maps[-1].map_, source.problems, source.seed, limit)
+    if len(unseen) < source.problems:
+        cut_short.append(f'{len(unseen)} of {source.problems} others were drawn')
+    used = f'{len(seen)} goal' + 's' * (len(seen) != 1)
+    origin = f'the first from {used} of the bag, the others drawn on its last map with --seed {source.seed}'
+    return ProblemSets(seen if static else repeated(seen, source.problems), unseen, origin, cut_short)
+
+
+def bag_maps(path: Path, goals: Sequence[BagGoal], parameters: PlannerParameters) -> list[PlacedMap]:
+    """Returns the map of each goal; goals with the same map share it."""
+    maps: list[PlacedMap] = []
+    for number, goal in enumerate(goals):
+        if number and goal.occupancy is goals[number - 1].occupancy:
+            maps.append(maps[-1])
+        else:
+            rules = parameters.costmap_config(goal.geometry.resolution_m)
+            map_ = TuningMap(path.stem, goal.occupancy, rules, parameters.corner_cutting)
+            maps.append(PlacedMap(map_, goal.geometry))
+    return maps
+
+
+def bag_problems(
+    path: Path,
+    goals: Sequence[BagGoal],
+    maps: Sequence[PlacedMap],
+    parameters: PlannerParameters,
+    count: int,
+    limit: TimeLimit = NO_LIMIT,
+) -> list[TuningProblem]:
+    """Returns up to `count` problems, spread over the bag; fewer if the time runs out. Raises NoProblems."""
+    found: list[TuningProblem] = []
+    tried = 0
+    step = -(-len(goals) // count)
+    end = limit.part(DRAWN_FRACTION)
+    for number in (number for first in range(step) for number in range(first, len(goals), step)):
+        if len(found) == count or (end if found else limit).is_over:
+            break
+        tried += 1
+        problem = _bag_problem(goals[number], maps[number], parameters)
+        if problem is not None:
+            found.append(problem)
+    if not found:
+        tried_of = f'{tried} of {len(goals)}' if tried < len(goals) else f'{tried}'
+        over = f', and then the {limit} was over' if tried < len(goals) else ''
+        raise NoProblems(
+            f'{path}: of {tried_of} goals none can be reached from the robot’s pose{over}; check the topics, and the '
+            f'robot radius of {parameters.robot_radius_m} m'
+        )
+    return found
+
+
+def repeated(problems: Sequence[TuningProblem], count: int) -> list[TuningProblem]:
+    """Returns `count` problems: these again and again, each time with another seed."""
+    return [replace(problems[number % len(problems)], seed=number) for number in range(count)]
+
+
+def _bag_problem(goal: BagGoal, placed: PlacedMap, parameters: PlannerParameters) -> TuningProblem | None:
+    start_cell = _free_cell(placed, goal.start, parameters.start_tolerance_m)
+    goal_cell = _free_cell(placed, goal.goal, parameters.goal_tolerance_m)
+    return None if start_cell is None or goal_cell is None else placed.map_.problem(start_cell, goal_cell)
+
+
+def _free_cell(placed: PlacedMap, pose: Pose2D, tolerance_m: float) -> Cell | None:
+    cell = cell_of(placed.geometry, pose)
+    if not placed.geometry.contains(cell):
+        return None
+    return placed.map_.grid.nearest_free(cell, whole_cells(tolerance_m, placed.geometry))
