@@ -6,7 +6,7 @@ const LAYERS = [
   ['goal', 'Goal', false, 'goal'],
   ['route', 'Route', true, 'line ahead'],
   ['back', 'Backtracking', true, 'line back'],
-  ['trail', 'Driven path', true, 'line trail'],
+  ['trail', 'Driven', true, 'line trail'],
   ['waypoint', 'Waypoint', true, 'waypoint'],
   ['open', 'Open list', true, 'cell open'],
   ['expanded', 'Expanded', true, 'cell expanded'],
