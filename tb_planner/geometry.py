@@ -32,7 +32,7 @@ class Pose2D:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.x_m) and math.isfinite(self.y_m) and math.isfinite(self.yaw)):
-            raise ValueError(f'the pose is ({self.x_m}, {self.y_m}, {self.yaw}); its numbers are finite')
+            raise ValueError(f'the pose is ({self.x_m}, {self.y_m}, {self.yaw}); its numbers must be finite')
 
     def __str__(self) -> str:
         return f'({self.x_m:.2f}, {self.y_m:.2f}) m'
@@ -58,10 +58,11 @@ class Box(NamedTuple):
         )
 
     def grown(self, by: int, within: Box) -> Box:
-        """With so many cells more on every side, as far as they are within the other box."""
+        """This box with `by` more cells on every side, cut to the other box."""
         return Box(self.x0 - by, self.y0 - by, self.x1 + by, self.y1 + by).overlap(within)
 
     def overlap(self, other: Box) -> Box:
+        """The cells that are in both boxes; an empty box if there are none."""
         x0, y0 = max(self.x0, other.x0), max(self.y0, other.y0)
         return Box(x0, y0, max(min(self.x1, other.x1), x0), max(min(self.y1, other.y1), y0))
 
@@ -72,7 +73,7 @@ class Box(NamedTuple):
         return Box(min(self.x0, other.x0), min(self.y0, other.y0), max(self.x1, other.x1), max(self.y1, other.y1))
 
     def tiles(self, side: int) -> Iterator[Box]:
-        """The parts of this box in squares of this side, which begin at multiples of it."""
+        """The parts of this box in squares of this side that begin at multiples of it."""
         for y in range(self.y0 - self.y0 % side, self.y1, side):
             for x in range(self.x0 - self.x0 % side, self.x1, side):
                 yield self.overlap(Box(x, y, x + side, y + side))
@@ -93,7 +94,12 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class MapGeometry:
-    """Size, resolution and origin of a map, as in nav_msgs/MapMetaData."""
+    """Size, resolution and origin of a map, as in nav_msgs/MapMetaData.
+
+    >>> geometry = MapGeometry(width=40, height=20, resolution_m=0.5, origin=(-1.0, -2.0, 0.0))
+    >>> geometry.cell_at(-0.9, -2.0), geometry.centre_of((39, 19))
+    ((0, 0), (18.75, 7.75))
+    """
 
     width: int
     height: int
@@ -103,11 +109,11 @@ class MapGeometry:
 
     def __post_init__(self) -> None:
         if operator.index(self.width) < 1 or operator.index(self.height) < 1:
-            raise ValueError(f'the map is {self.width} x {self.height} cells; it has at least 1 x 1')
+            raise ValueError(f'the map is {self.width} x {self.height} cells; it must have at least 1 x 1')
         if not (math.isfinite(self.resolution_m) and self.resolution_m > 0):
-            raise ValueError(f'resolution is {self.resolution_m} m; it is finite and above 0')
+            raise ValueError(f'resolution is {self.resolution_m} m; it must be finite and above 0')
         if len(self.origin) != 3 or not all(math.isfinite(value) for value in self.origin):
-            raise ValueError(f'origin is {self.origin}; it is three finite numbers: x, y and yaw')
+            raise ValueError(f'origin is {self.origin}; it must be three finite numbers: x, y and yaw')
 
     @property
     def yaw(self) -> float:

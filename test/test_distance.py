@@ -91,13 +91,13 @@ def test_bytes_views_and_read_only_arrays_are_taken_too(mode):
 
 @MODES
 def test_what_does_not_fit_is_refused(mode):
-    with pytest.raises(ValueError, match='bound -1 is not within 0 to 46339'):
+    with pytest.raises(ValueError, match='bound is -1; it must be between 0 and 46339'):
         mode.squared_distances(np.zeros((2, 2), bool), -1)
-    with pytest.raises(ValueError, match='bound 46340 is not within 0 to 46339'):
+    with pytest.raises(ValueError, match='bound is 46340; it must be between 0 and 46339'):
         mode.squared_distances(np.zeros((2, 2), bool), 46340)
-    with pytest.raises(ValueError, match='1-dimensional and bool'):
+    with pytest.raises(ValueError, match='1 dimensions and dtype bool'):
         mode.squared_distances(np.zeros(2, bool), 3)
-    with pytest.raises(ValueError, match='2-dimensional and float64'):
+    with pytest.raises(ValueError, match='2 dimensions and dtype float64'):
         mode.squared_distances(np.zeros((2, 2)), 3)
 
 

@@ -76,13 +76,19 @@ def test_only_cells_of_the_map_are_contained():
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        ((0, 5, 0.1), 'the map is 0 x 5 cells; it has at least 1 x 1'),
-        ((5, -1, 0.1), 'the map is 5 x -1 cells; it has at least 1 x 1'),
-        ((5, 5, 0.0), 'resolution is 0.0 m; it is finite and above 0'),
-        ((5, 5, -0.1), 'resolution is -0.1 m; it is finite and above 0'),
-        ((5, 5, math.nan), 'resolution is nan m; it is finite and above 0'),
-        ((5, 5, 0.1, (0.0, math.inf, 0.0)), r'origin is \(0.0, inf, 0.0\); it is three finite numbers: x, y and yaw'),
-        ((5, 5, 0.1, (0.0, 0.0, math.nan)), r'origin is \(0.0, 0.0, nan\); it is three finite numbers: x, y and yaw'),
+        ((0, 5, 0.1), 'the map is 0 x 5 cells; it must have at least 1 x 1'),
+        ((5, -1, 0.1), 'the map is 5 x -1 cells; it must have at least 1 x 1'),
+        ((5, 5, 0.0), 'resolution is 0.0 m; it must be finite and above 0'),
+        ((5, 5, -0.1), 'resolution is -0.1 m; it must be finite and above 0'),
+        ((5, 5, math.nan), 'resolution is nan m; it must be finite and above 0'),
+        (
+            (5, 5, 0.1, (0.0, math.inf, 0.0)),
+            r'origin is \(0.0, inf, 0.0\); it must be three finite numbers',
+        ),
+        (
+            (5, 5, 0.1, (0.0, 0.0, math.nan)),
+            r'origin is \(0.0, 0.0, nan\); it must be three finite numbers',
+        ),
     ],
 )
 def test_a_map_that_lies_nowhere_is_refused_with_value_and_limit(arguments, message):

@@ -313,7 +313,7 @@ def small():
         (lambda m: m.patch(small(), (18, 0)), OutsideGrid, r'3 x 2 cells at \(18, 0\) is not inside the 20 x 10 map'),
         (lambda m: m.patch(small(), (-1, 4)), OutsideGrid, r'at \(-1, 4\) is not inside the 20 x 10 map'),
         (lambda m: m.patch(small(), (0, 9)), OutsideGrid, r'at \(0, 9\) is not inside'),
-        (lambda m: m.patch(small(), (0.5, 9)), ValueError, r'at is \(0.5, 9\); it is two whole numbers'),
+        (lambda m: m.patch(small(), (0.5, 9)), ValueError, r'at is \(0.5, 9\); it must be two whole numbers'),
         (lambda m: m.patch(small() + 101, (0, 0)), ValueError, r'occupancy 101 at \(0, 0\) is above 100'),
         (lambda m: m.patch(small() - 2, (0, 0)), ValueError, r'occupancy -2 at \(0, 0\) is below -1'),
         (lambda m: m.patch(np.zeros((0, 3), np.int8), (0, 0)), ValueError, r'3 x 0 cells is empty'),
@@ -368,7 +368,7 @@ def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(mon
         lambda: live_map.full(np.full((10, 20), 50, np.int8), MapGeometry(20, 10, 0.07)),
         lambda: live_map.set_rules(lambda r: CostmapConfig(resolution_m=r, cost_travel_multiplier=4000.0)),
     ):
-        with pytest.raises(ValueError, match=r'mean cost of a cell is .*; a grid of this size can take 2.0'):
+        with pytest.raises(ValueError, match=r'mean cost is .*; it must be at most 2.0 on a grid of this size'):
             refused()
     update = live_map.latest()
     assert np.array_equal(update.grid.costs, expected)

@@ -509,7 +509,7 @@ def test_a_bad_setting_is_refused_with_value_and_limit(change, message):
 
 
 def test_a_pose_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match=r'the pose is \(1.0, nan, 0.0\); its numbers are finite'):
+    with pytest.raises(ValueError, match=r'the pose is \(1.0, nan, 0.0\); its numbers must be finite'):
         Pose2D(1.0, math.nan)
 
 

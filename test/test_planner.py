@@ -158,7 +158,7 @@ def test_k_can_be_set_at_any_time():
     assert planner.expansions == 5
     with pytest.raises(ValueError, match='k is 0'):
         planner.k = 0
-    with pytest.raises(ValueError, match='stays'):
+    with pytest.raises(ValueError, match='cannot be changed'):
         TimeBoundedPlanner(Grid(free(5, 5)), (0, 0), (4, 4), k=Resources(10)).k = 7
 
 

@@ -122,7 +122,7 @@ def test_walking_farther_than_the_route_is_refused_and_moves_nothing():
     planner.search()
     planner.advance_by(3)
     route = planner.route
-    with pytest.raises(ValueError, match=r'walked 27 cells; its route has 26 ahead'):
+    with pytest.raises(ValueError, match=r'cells is 27; it must be at most 26, the length of the route'):
         planner.advance_by(27)
     with pytest.raises(ValueError, match=r'cells is -1; it must be a whole number between 0 and'):
         planner.advance_by(-1)
@@ -140,7 +140,7 @@ def test_walking_farther_than_the_way_back_and_the_path_is_refused_and_moves_not
         while planner.step() in (Status.MOVED, Status.WAITED):
             planner.search()
             route, way_back = planner.route, planner.backtracking_length
-            with pytest.raises(ValueError, match=rf'its route has {len(route) - 1} ahead'):
+            with pytest.raises(ValueError, match=rf'it must be at most {len(route) - 1}, the length of the route'):
                 planner.advance_by(len(route))
             assert (planner.route, planner.backtracking_length) == (route, way_back)
             found += way_back > 0

@@ -1,4 +1,4 @@
-"""Line of sight, compiled and plain, against fractions: every cell of the grid is cut with the whole way."""
+"""Line of sight, compiled and plain, against fractions: every cell of the grid is cut with the whole line."""
 
 import math
 from fractions import Fraction
@@ -17,7 +17,7 @@ COSTS = (0, 16, 17, 200, 65535)
 
 
 def touched_between(start, end, cell):
-    """Whether the way between the two points, without these, meets the cell's closed square."""
+    """Whether the line between the two points, without these, meets the cell's closed square."""
     enter, leave = Fraction(0), Fraction(1)
     for a, b, low in zip(start, end, cell):
         a, b = Fraction(a), Fraction(b)
@@ -37,10 +37,10 @@ def cells_of_way(start, end, width, height):
     return touched | {tuple(map(math.floor, start)), tuple(map(math.floor, end))}
 
 
-def expected(terrain, start, end, dearest=65535):
+def expected(terrain, start, end, max_cost=65535):
     height, width = terrain.shape
     return all(
-        0 <= x < width and 0 <= y < height and 0 < terrain[y, x] <= dearest
+        0 <= x < width and 0 <= y < height and 0 < terrain[y, x] <= max_cost
         for x, y in cells_of_way(start, end, width, height)
     )
 
@@ -59,16 +59,16 @@ def coordinates(side):
 
 
 @st.composite
-def ways(draw):
+def lines(draw):
     shape = draw(st.tuples(st.integers(1, 9), st.integers(1, 9)))
-    dearer = draw(st.sampled_from([(16,), (0, 16, 16, 16), (0, *[16] * 12), COSTS]))
-    terrain = draw(npst.arrays(np.uint16, shape, elements=st.sampled_from(dearer)))
+    costs = draw(st.sampled_from([(16,), (0, 16, 16, 16), (0, *[16] * 12), COSTS]))
+    terrain = draw(npst.arrays(np.uint16, shape, elements=st.sampled_from(costs)))
     points = st.tuples(coordinates(shape[1]), coordinates(shape[0]))
     return terrain, draw(points), draw(points), draw(st.sampled_from([0, 15, 16, 17, 200, 65534, 65535]))
 
 
 @MODES
-@given(ways())
+@given(lines())
 @example((free('..', '..'), (0.5, 0.5), (1.5, 1.5), 16))
 @example((free('.#', '..'), (0.5, 0.5), (1.5, 1.5), 16))
 @example((free('..', '#.'), (0.5, 0.5), (1.5, 1.5), 16))
@@ -78,17 +78,17 @@ def ways(draw):
 @example((free('.#', '..'), (1.0, 1.0), (0.25, 0.5), 16))
 @example((free('....', '....'), (0.0, 0.0), (4.0, 2.0), 16))
 @example((free('....', '....'), (0.0, 0.0), (3.0, 1.0), 16))
-def test_way_is_clear_if_all_cells_it_touches_are(mode, way):
-    terrain, start, end, dearest = way
-    seen = mode.clear(terrain, *start, *end, dearest)
-    assert seen == expected(terrain, start, end, dearest)
-    assert seen == mode.clear(terrain, *end, *start, dearest)
+def test_a_line_is_clear_if_all_cells_it_touches_are(mode, line):
+    terrain, start, end, max_cost = line
+    seen = mode.clear(terrain, *start, *end, max_cost)
+    assert seen == expected(terrain, start, end, max_cost)
+    assert seen == mode.clear(terrain, *end, *start, max_cost)
 
 
 @MODES
-@given(ways())
-def test_without_a_limit_only_blocked_cells_are_in_the_way(mode, way):
-    terrain, start, end, _ = way
+@given(lines())
+def test_without_a_limit_only_blocked_cells_hide_the_end(mode, line):
+    terrain, start, end, _ = line
     assert mode.clear(terrain, *start, *end) == expected(terrain, start, end)
 
 
@@ -128,9 +128,9 @@ def test_outside_the_grid_nothing_is_clear(mode, point):
 @given(st.data())
 def test_further_digits_are_cut_off(mode, data):
     terrain = data.draw(npst.arrays(np.uint16, (6, 6), elements=st.sampled_from([0, 16, 16, 16])))
-    way = [data.draw(st.floats(0, 6, exclude_max=True, allow_subnormal=False)) for _ in range(4)]
-    x0, y0, x1, y1 = (math.floor(value * 16384) / 16384 for value in way)
-    assert mode.clear(terrain, *way) == expected(terrain, (x0, y0), (x1, y1))
+    line = [data.draw(st.floats(0, 6, exclude_max=True, allow_subnormal=False)) for _ in range(4)]
+    x0, y0, x1, y1 = (math.floor(value * 16384) / 16384 for value in line)
+    assert mode.clear(terrain, *line) == expected(terrain, (x0, y0), (x1, y1))
 
 
 @MODES
@@ -140,7 +140,7 @@ def test_ways_across_large_grids_are_exact(mode, shape):
     terrain = np.broadcast_to(np.uint16(16), shape).copy()
     corners = [(0.0, 0.0), (width - 1 / 16384, height - 1 / 16384)]
     assert mode.clear(terrain, *corners[0], *corners[1])
-    # the way's own column half-way up, in fractions: one obstacle there and it is no longer clear
+    # the line's own column half-way up, in fractions: one obstacle there and it is no longer clear
     middle = height // 2 + Fraction(1, 2)
     x = math.floor(middle * Fraction(corners[1][0]) / Fraction(corners[1][1]))
     terrain[height // 2, x] = 0
@@ -155,14 +155,14 @@ def test_ways_across_large_grids_are_exact(mode, shape):
 @MODES
 @given(st.data())
 def test_farthest_clear_is_the_last_point_in_sight_by_its_own_limit(mode, data):
-    terrain, start, _, _ = data.draw(ways())
+    terrain, start, _, _ = data.draw(lines())
     height, width = terrain.shape
     n = data.draw(st.integers(0, 6))
     points = [data.draw(st.tuples(coordinates(width), coordinates(height))) for _ in range(n)]
-    dearest = [data.draw(st.sampled_from([0, 16, 17, 65535])) for _ in range(n)]
-    seen = [i for i in range(n) if expected(terrain, start, points[i], dearest[i])]
+    max_cost = [data.draw(st.sampled_from([0, 16, 17, 65535])) for _ in range(n)]
+    seen = [i for i in range(n) if expected(terrain, start, points[i], max_cost[i])]
     found = mode.farthest_clear(
-        terrain, *start, np.array(points, np.float64).reshape(n, 2), np.array(dearest, np.int32)
+        terrain, *start, np.array(points, np.float64).reshape(n, 2), np.array(max_cost, np.int32)
     )
     assert found == max(seen, default=-1)
 
@@ -170,9 +170,9 @@ def test_farthest_clear_is_the_last_point_in_sight_by_its_own_limit(mode, data):
 @MODES
 def test_lists_that_do_not_fit_each_other_are_refused(mode):
     terrain = free('..')
-    with pytest.raises(ValueError, match='2 values of dearest for 3 points'):
+    with pytest.raises(ValueError, match='2 values of max_cost for 3 points'):
         mode.farthest_clear(terrain, 0.5, 0.5, np.zeros((3, 2)), np.zeros(2, np.int32))
-    with pytest.raises(ValueError, match='points have 3 coordinates, not 2'):
+    with pytest.raises(ValueError, match='points have 3 coordinates; they must have 2'):
         mode.farthest_clear(terrain, 0.5, 0.5, np.zeros((2, 3)), np.zeros(2, np.int32))
 
 

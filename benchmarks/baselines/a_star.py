@@ -1,4 +1,4 @@
-"""Agents that search with A* until they know the whole way, and only then walk: the papers' complete searches.
+"""Agents that search with A* until they know the whole path, and only then move: the papers' complete searches.
 
 All run on the planner's kernel, k expansions an interval. Ties go to the larger g, as in the papers' experiments, or,
 ties='lifo', to the newest state. What the papers left open, and how it is decided here:
@@ -8,14 +8,14 @@ ties='lifo', to the newest state. What the papers left open, and how it is decid
   on from there; else it steps back first. The goal is not drawn: the agent would be there by chance. Whether A* has all
   of R for expansions, or ⌊R r⌋ as TBA* has, is up to whoever gives k.
 - 2012, A*, Repeated A* and Adaptive A*: the agent waits while it searches. A new search starts from where the agent is
-  when its path has got blocked or dearer, not for a change elsewhere: restart='path_cost_increased'. 'eager' searches
+  when its path is blocked or costs more, not for a change elsewhere: restart='path_cost_increased'. 'eager' searches
   after every change, as Repeated A* of Koenig and Likhachev ("Fast replanning for navigation in unknown terrain", 2005)
-  does; 'lazy' also if a cost fell and a shorter way could lead there, the rule of the 2014 paper.
-- A map that changes while a search is under way: none of the worlds does that, since they change with moves. If a cost
+  does; 'lazy' also if a cost decreased and a shorter path may exist, the rule of the 2014 paper.
+- A map that changes while a search is running: none of the worlds does that, since they change with moves. If a cost
   fell, 'lazy' starts over. A path found on a map that has changed since is looked at before the first step.
 - Adaptive A* (Koenig and Likhachev, AAMAS 2005, its lazy version): h(s) := f(s_goal) - g(s) for what a search has
   expanded, computed when a later search meets s. That is consistent while costs rise. When any cost falls it is
-  forgotten, and a search under way that uses it starts over; the present path is kept, as by Repeated A*. (Generalized
+  forgotten, and a running search that uses it starts over; the present path is kept, as by Repeated A*. (Generalized
   Adaptive A* of 2008 repairs h instead; no experiment of the papers needs it.)
 """
 
@@ -35,7 +35,7 @@ RESTARTS = ('path_cost_increased', 'lazy', 'eager')
 
 
 class AStar(Baseline):
-    """A* before the first move, and again when `restart` says so.
+    """A* before the first move, and again by the rule `restart`.
 
     restart: one of RESTARTS, or None: the map stays as it is. learn_h: Adaptive A*. paces: the 2009 paper's late
     acting, with a neighbour drawn by seed.
@@ -92,8 +92,8 @@ class AStar(Baseline):
         return np.concatenate(trail)
 
     def search(self, expansions: int | None = None) -> bool:
-        """k expansions, or as many as given, without a move or an interval; True if the agent knows its path, or that
-        there is none."""
+        """Makes k expansions, or the number given, without a move or an interval. Returns True if the agent knows its
+        path, or that there is none."""
         if expansions is not None:
             check_whole('expansions', expansions, 1)
         if not self._search.goal_found:
@@ -179,14 +179,14 @@ class AStar(Baseline):
         return np.concatenate(paced)
 
     def _expand(self, expansions: int) -> int:
-        """At most so many; if the search has ended, its path is traced and looked at."""
+        """Makes up to this many expansions; if the search has ended, its path is traced and validated."""
         self._search.set_budget(expansions, UNBOUNDED, UNBOUNDED)
         while (code := self._search.search_and_trace()) == kernel.PATH_FULL:
             self._search.grow_path()
         return int(code)
 
     def _walk(self, intervals: int) -> Status:
-        """Up to so many moves along the path."""
+        """Makes up to this many moves along the path."""
         while (code := self._search.run(intervals)) == kernel.PATH_FULL:
             self._search.grow_path()
             intervals = self._search.intervals_left
@@ -217,7 +217,7 @@ class _Pacing:
         self.neighbour = int(np.random.default_rng(seed).choice(legal)) if legal else -1
 
     def pace(self, moves: int) -> NDArray[np.int32]:
-        """So many moves; the states moved to."""
+        """Makes this many moves; returns the states moved to."""
         ends = np.array([self._s_start, self.neighbour], np.int32)
         states = ends[(np.arange(moves + 1) + self.away) % 2]
         straight, diagonal = self._grid.step_sums(states)

@@ -20,9 +20,9 @@ from tb_planner.search.planner import Figures, Status, check_whole
 
 
 class Baseline(abc.ABC):
-    """An agent on its way to a goal. The grid is its own: observe() writes into it.
+    """An agent that moves to a goal. The grid belongs to it: observe() writes into it.
 
-    k: what it may do in an interval: expansions, if the algorithm does not say otherwise.
+    k: the budget of an interval: expansions, unless the algorithm defines it otherwise.
     """
 
     status: Status
@@ -40,8 +40,8 @@ class Baseline(abc.ABC):
 
     @abc.abstractmethod
     def run(self, intervals: int) -> NDArray[np.int32]:
-        """Up to so many intervals with no news of the map; fewer at the goal, with no path, and after 4096 moves.
-        Returns the states the agent moved to, and sets status."""
+        """Runs up to this many intervals without a change of the map; fewer at the goal, with no path, and after 4096
+        moves. Returns the states the agent moved to, and sets status."""
 
     @abc.abstractmethod
     def map_changed(self, change: GridChange) -> bool:
@@ -76,7 +76,7 @@ class Baseline(abc.ABC):
 
     @property
     def target(self) -> Cell:
-        """The goal; nothing stands in for a blocked one."""
+        """The goal; no other cell replaces a blocked one."""
         return self.goal
 
     @property

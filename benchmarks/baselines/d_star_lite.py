@@ -9,12 +9,12 @@ holds between any two expansions, so that the search can stop there, and the map
 What is left open there, or differs:
 
 - Ties in U. Its second key, min(g, rhs), takes the smaller g first, and on open ground expands all states on any
-  shortest path: 'smaller_g'. The 2012 paper says that all its algorithms take the larger g first. That is as right, if
+  shortest path: 'smaller_g'. In the 2012 paper all algorithms take the larger g first. That is as right, if
   states whose value has to rise (g < rhs) go before the others of the same first key: then nothing is expanded while
   something that it may depend on is too low, and states whose value falls are expanded as by A*, whose ties are free.
   So 'larger_g' puts those first, then the larger min(g, rhs). It stops as soon as none that has to rise has the agent's
   first key.
-- A change of the map is told by its cells: rhs is computed anew, once, for each of them and for their neighbours, which
+- A change of the map is a list of cells: rhs is computed anew, once, for each of them and for their neighbours, which
   all arcs with a new cost touch, also diagonal ones past a cell. That needs no old costs.
 - An expansion is one that changes g. Putting a state back into U with its present key is none, nor is taking in a
   change of the map: both are counted by themselves (`requeued`, `recomputed`).
@@ -211,7 +211,7 @@ class Search:
                 self.update_vertex(s)
 
     def compute_shortest_path(self, k):
-        """ComputeShortestPath(), at most k expansions; found says whether it has ended."""
+        """ComputeShortestPath(), at most k expansions; sets found if it has ended."""
         while not self.is_done():
             u = self.heap[1]
             key1 = self.first_key(u)
@@ -317,7 +317,7 @@ class Search:
 
     # ---------------------------------------------------------------------- for Python
     def run(self, intervals, k):
-        """Up to so many intervals of k expansions; MOVED, WAITED, AT_GOAL or NO_PATH."""
+        """Runs up to this many intervals of k expansions; returns MOVED, WAITED, AT_GOAL or NO_PATH."""
         self.intervals_left = intervals
         if intervals * k < 64:
             return self.run_intervals(k)

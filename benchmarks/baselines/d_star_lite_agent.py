@@ -1,4 +1,4 @@
-"""An agent that finds its way with D* Lite; d_star_lite.py has the algorithm, and what was left open of it."""
+"""An agent that plans with D* Lite; d_star_lite.py has the algorithm, and what its paper left open."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class DStarLite(Baseline):
         return counted_by(self._search)
 
     def search(self, expansions: int | None = None) -> bool:
-        """k expansions, or as many as given, without a move; True if the search has ended: on the present map the agent
-        knows its shortest path, or that there is none."""
+        """Makes k expansions, or the number given, without a move. Returns whether the search has ended: then the agent
+        knows its shortest path on the present map, or that there is none."""
         if expansions is not None:
             check_whole('expansions', expansions, 1)
         return bool(self._search.search(expansions or self.k))

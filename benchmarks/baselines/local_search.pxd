@@ -172,6 +172,6 @@ cdef class LocalSearch:
     cdef int move_agent(self) noexcept nogil
     cdef int run_intervals(self) noexcept nogil
     @cython.locals(s='int', t='int', i='int', d='int')
-    cpdef bint path_stands(self)
+    cpdef bint path_is_valid(self)
     @cython.locals(s='int')
     cpdef h_values(self)

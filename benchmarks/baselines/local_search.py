@@ -2,7 +2,7 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The compiled core of real-time search: look ahead in a local search space, learn h, move.
 
-One source, two modes, as the kernel: compiled by Cython with the C types in local_search.pxd, or as it stands. Nothing
+One source, two modes, as the kernel: compiled by Cython with the C types in local_search.pxd, or plain Python. Nothing
 is validated here: `real_time` does that, and has the table of algorithms.
 
 A local search space is what one search reaches from the agent's state. Its states have the search's number, one more
@@ -246,7 +246,7 @@ class LocalSearch:
             self.ring.remove(s, self.g[s] + self.h[s])
 
     def open_min(self):
-        """The first of Open, or NONE; sets f_min. The goal is never in it: goal_f stands for it."""
+        """The first of Open, or NONE; sets f_min. The goal is never in it: it has goal_f."""
         if self.weighted:
             s = self.heap.first()
             self.f_min = FAR if s == NONE else self.heap.key[s]
@@ -477,7 +477,7 @@ class LocalSearch:
         self.queue_insert(s, priority)
 
     def queue_insert(self, s, priority):
-        """Among equal priorities the newest is served first, and the oldest gives way first."""
+        """Among equal priorities the newest is served first, and the oldest is dropped first."""
         self.queue.inserted += 1
         self.queue.insert(s, -priority, 0, self.queue.inserted)
         self.evict.insert(s, priority, 0, -self.queue.inserted)
@@ -499,7 +499,7 @@ class LocalSearch:
         return NONE
 
     def plan_best_first(self):
-        """LSS-LRTA*, RTAA*, daRTAA*: the way to a state of Open."""
+        """LSS-LRTA*, RTAA*, daRTAA*: a path to a state of Open."""
         s = self.best_first_search()
         if s == NONE:
             return NONE
@@ -591,7 +591,7 @@ class LocalSearch:
 
     # ---------------------------------------------------------------------- for Python
     def run(self, intervals):
-        """Up to so many intervals; ends early at the goal, with no path, and after 4096 moves."""
+        """Runs up to this many intervals; ends early at the goal, with no path, and after 4096 moves."""
         self.intervals_left = intervals
         if intervals * self.k < 64:
             return self.run_intervals()
@@ -605,8 +605,8 @@ class LocalSearch:
         self.trail_length = 0
         return trail
 
-    def path_stands(self):
-        """The steps that are left of the path are legal, and none is dearer than the search thought."""
+    def path_is_valid(self):
+        """Whether every step left of the path is legal and costs no more than in the search."""
         s = self.s_current
         for i in range(self.path_left - 1, -1, -1):
             t = self.path[i]

@@ -1,15 +1,15 @@
 """Real-time search: LRTA*, LSS-LRTA*, P LRTA*, RTAA* and daRTAA*, as rows of a table.
 
 What they have in common: before a move the agent looks ahead from where it is, k expansions at most; it raises h where
-the look-ahead says that it is too low, and moves. The next search starts from scratch, but for h. All are complete: on
+the look-ahead shows that it is too low, and moves. The next search starts from scratch, but for h. All are complete: on
 a map that stays, or on unknown terrain, the agent reaches its goal if a path leads there. If none does, it walks for
-ever, unless its look-ahead covers all that it can reach: then it says NO_PATH.
+ever, unless its look-ahead covers all that it can reach: then its status is NO_PATH.
 
 Choices that their papers leave open, or in which they differ, the same for all:
 
 - **One move a search**, as in the 2009 paper ("for each action") and in the 2012 paper's game time model. The papers on
   LSS-LRTA*, RTAA* and daRTAA* let the agent go on to the end of the path found; `movements` asks for that. Intervals in
-  which it goes on have no expansions, and a path of which a step has become illegal or dearer is dropped.
+  which it goes on have no expansions, and a path of which a step is illegal now or costs more is dropped.
 - **A map that changes.** h stays admissible and consistent while costs rise, as it does on unknown terrain. When a cost
   falls, all that was learned is forgotten, as TBAA* does here.
 - **Every search is made**, also when the last one has reached the goal: the goal is then found again in as many
@@ -54,7 +54,7 @@ RULES = {
 
 
 class RealTimeAgent(Baseline):
-    """An agent by a row of the table. The factories below say what its numbers mean."""
+    """An agent of one of the RULES. The factories below explain its numbers."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class RealTimeAgent(Baseline):
         gives_up = bool(len(change.decreased)) or self.status == Status.NO_PATH
         if len(change.decreased):
             self._search.forget_learned()
-        if not self._search.path_stands():
+        if not self._search.path_is_valid():
             self._search.drop_path()
             gives_up = True
         if self.status == Status.NO_PATH:
@@ -147,7 +147,7 @@ def lrta_star(grid: Grid, start: Cell, goal: Cell, k: int = 1000, *, depth: int 
     """Learning Real-Time A* (Korf, Real-time heuristic search, AIJ 1990), with the look-ahead of the 2009 paper.
 
     A breadth-first search closes all states fewer than `depth` steps away (1: the agent's own alone), at most k of
-    them; without a depth as many as k allows. The agent makes the first step towards the best state of the frontier,
+    them; without a depth, k of them. The agent makes the first step towards the best state of the frontier,
     and h of the state it leaves becomes what that state promises: Korf's mini-min rule. On open ground that is
     (2 depth - 1)^2 expansions, 961 for the 2009 paper's largest depth of 16, which fits its limit of 1000.
 
@@ -187,7 +187,7 @@ def p_lrta_star(grid: Grid, start: Cell, goal: Cell, k: int, *, queue_size: int 
     Then the agent steps to the neighbour with the least c(s, t) + h(t).
 
     Left open: how the number of updates goes with the size of the queue, the 2009 paper's only number for it. Here the
-    queue holds k - 1 states if no queue_size is given: as many as can be updated. What is left in it waits for the
+    queue holds k - 1 states if no queue_size is given: the number that can be updated. What is left in it waits for the
     next interval. A full queue takes in a state only for one of lower priority, the oldest of the lowest; a state in it
     twice has the larger priority. Ties go to the newest state, and for the step to the first direction.
     """

@@ -1,6 +1,6 @@
 """MoveToGoal(): an agent in a world, the papers' kinds of worlds, and the record of a run.
 
-A world knows the true map. It checks every move of the agent against it, and tells the agent what changed:
+A world knows the true map. It checks every move of the agent against it, and returns what the agent sees:
 
 - Static: the map is known and stays as it is (2009, 2014);
 - Changing: obstacles appear and vanish, and the agent sees all of them (2014);

@@ -1,6 +1,6 @@
 # cython: language_level=3, infer_types=True
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Squared distances to the nearest obstacle, exact up to a bound, in time that goes with the number of cells.
+"""Squared distances to the nearest obstacle, exact up to a bound, in time proportional to the number of cells.
 
 Distances are Euclidean, between cell centres, so their squares are whole numbers. The method is that of Meijster,
 Roerdink and Hesselink, "A general algorithm for computing distance transforms in linear time" (2000): first the
@@ -20,7 +20,7 @@ except ImportError:
 COMPILED = cython.compiled
 MAX_BOUND = 46339
 """The largest bound: its square fits the result's 32 bits."""
-SHORT = 11
+SMALL_BOUND = 11
 """Up to this bound all offsets are tried; twice its square fits a byte."""
 
 if not cython.compiled:  # distance.pxd has these for the compiler
@@ -30,10 +30,10 @@ if not cython.compiled:  # distance.pxd has these for the compiler
 def squared_distances(obstacles, bound):
     """By cell of a bool array [y, x]: the square of the distance to the nearest True one, at most bound**2 + 1."""
     if obstacles.ndim != 2 or obstacles.dtype not in (np.bool_, np.uint8):
-        raise ValueError(f'obstacles are {obstacles.ndim}-dimensional and {obstacles.dtype}, not 2 and bool')
+        raise ValueError(f'obstacles have {obstacles.ndim} dimensions and dtype {obstacles.dtype}; pass 2 and bool')
     if not 0 <= bound <= MAX_BOUND:
-        raise ValueError(f'bound {bound} is not within 0 to {MAX_BOUND}')
-    if bound <= SHORT:
+        raise ValueError(f'bound is {bound}; it must be between 0 and {MAX_BOUND}')
+    if bound <= SMALL_BOUND:
         return short_squares(obstacles, bound)
     squares = np.empty(obstacles.shape, np.int32)
     if obstacles.size > 0:
@@ -80,7 +80,7 @@ def within_columns(obstacles, far, distances):
 def along_row(squares, y, bound, envelope):
     """From distances within columns to squared distances in the plane, in place.
 
-    Piece i of the lower envelope holds its parabola's column, how high it stands there, and where the piece begins.
+    Piece i of the lower envelope holds its parabola's column, its height there, and where the piece begins.
     """
     width = squares.shape[1]
     pieces = 0

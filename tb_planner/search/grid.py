@@ -1,4 +1,4 @@
-"""Grid: cells, costs and legal moves; update() says what changed.
+"""Grid: cells, costs and legal moves; update() returns what changed.
 
 A cell is (x, y); arrays are [y, x]; a state is the int y * width + x. Costs are symmetric, because the agent walks back
 along the edges of its search tree: c(u, v) = length (t(u) + t(v)) / 2, with t >= 1 and length 1 or sqrt(2).
@@ -30,31 +30,34 @@ NORTH, EAST, SOUTH, WEST, NORTH_EAST, SOUTH_EAST, SOUTH_WEST, NORTH_WEST = (1 <<
 
 
 class OutsideGrid(BadInput):
-    """A cell, or a part of a patch, that the grid does not have."""
+    """A cell or a part of a patch lies outside the grid."""
 
 
 class StartBlocked(BadInput):
-    """The agent stands in a blocked cell, and no free one is within the tolerance."""
+    """The start is blocked, and so is every cell within the tolerance."""
 
 
 class GoalBlocked(BadInput):
-    """The goal is a blocked cell, and no free one is within the tolerance."""
+    """The goal is blocked, and so is every cell within the tolerance."""
 
 
 @dataclass(frozen=True)
 class GridChange:
-    """What an update changed, as states."""
+    """The states whose cost an update changed."""
 
     increased: NDArray[np.int32]
+    """The cost is higher, or the cell is blocked now."""
     decreased: NDArray[np.int32]
-    unblocked: NDArray[np.int32]  # those of decreased past which diagonal steps may have become legal
+    """The cost is lower, or the cell is free now."""
+    unblocked: NDArray[np.int32]
+    """The states of `decreased` past which diagonal steps may have become legal."""
 
     def __bool__(self) -> bool:
         return bool(len(self.increased) or len(self.decreased))
 
     @classmethod
     def between(cls, old: Grid, new: Grid, boxes: Iterable[Box]) -> GridChange:
-        """How the new grid differs from the old one in these boxes, which do not overlap."""
+        """The difference between two grids in these boxes, which must not overlap."""
         parts = [_difference(new, box, old.cost_u16[box.slices], new.cost_u16[box.slices]) for box in boxes]
         parts = [part for part in parts if part]
         if len(parts) == 1:
@@ -95,19 +98,19 @@ class Grid:
     def all_blocked(
         cls, width: int, height: int, *, weighted: bool, neighbours: int = 8, corner_cutting: bool = False
     ) -> Grid:
-        """A grid to be written to. Memory is taken only then."""
+        """A grid without free cells, for write(). Its memory is taken only there."""
         grid = cls.__new__(cls)
         grid._make((height, width), neighbours, corner_cutting, weighted)
         return grid
 
     def _make(self, shape: tuple[int, ...], neighbours: int, corner_cutting: bool, weighted: bool) -> None:
         if neighbours not in (4, 8):
-            raise ValueError(f'neighbours is {neighbours}; a cell has 4 or 8')
+            raise ValueError(f'neighbours is {neighbours}; it must be 4 or 8')
         if len(shape) != 2 or 0 in shape:
-            raise ValueError(f'the grid has shape {shape}; it needs two dimensions and at least one cell')
+            raise ValueError(f'the grid has shape {shape}; it must have two dimensions and at least one cell')
         self.height, self.width = shape
         if self.width * self.height > MAX_STATES:
-            raise ValueError(f'the grid has {self.width * self.height} cells; at most {MAX_STATES} are possible')
+            raise ValueError(f'the grid has {self.width * self.height} cells; it must have at most {MAX_STATES}')
         self.neighbours = neighbours
         self.corner_cutting = bool(corner_cutting)
         self.weighted = weighted
@@ -133,24 +136,24 @@ class Grid:
         )
 
     def take_search(self) -> kernel.Search:
-        """The search whose memory is kept here, or a new one."""
+        """The search that the grid keeps, or a new one."""
         search, self.spare_search = self.spare_search or self.new_search(), None
         return search
 
     def keep_search(self, search: kernel.Search) -> None:
-        """For the next that needs one; it is to be a search on this grid."""
+        """Keeps a search on this grid for the next take_search()."""
         self.spare_search = search
 
     def prepare(self) -> None:
-        """Takes a search's memory from the system now, for the next planner or find_path: that then needs no time for
-        it, whatever the size of the map."""
+        """Takes a search's memory from the system now, so that the next planner or find_path() needs no time for it,
+        whatever the size of the map."""
         search = self.take_search()
         search.touch_memory()
         self.keep_search(search)
 
     @property
     def box(self) -> Box:
-        """All of its cells."""
+        """The box of all cells."""
         return Box(0, 0, self.width, self.height)
 
     @property
@@ -159,7 +162,7 @@ class Grid:
 
     @property
     def costs(self) -> NDArray[np.float32]:
-        """Traversal costs as they are kept, inf where blocked."""
+        """The cost of every cell, rounded to 1/16; inf where blocked."""
         costs = self.cost_u16.astype(np.float32) / np.float32(COST_STEPS)
         costs[self.cost_u16 == BLOCKED] = np.inf
         return costs
@@ -172,7 +175,7 @@ class Grid:
         return bool(self.cost_u16.reshape(-1)[self.state(cell)] == BLOCKED)
 
     def state(self, cell: Cell, what: str = 'cell') -> int:
-        """The state of a cell; raises OutsideGrid."""
+        """The number of a cell, y * width + x; raises OutsideGrid."""
         x, y = whole_numbers(cell, what)
         if not self.contains((x, y)):
             raise OutsideGrid(f'{what} ({x}, {y}) is outside the {self.width} x {self.height} grid')
@@ -187,7 +190,7 @@ class Grid:
         return list(zip(xs.tolist(), ys.tolist(), strict=True))
 
     def step_cost(self, a: Cell, b: Cell) -> float:
-        """The cost of the step from a to b, inf if it is not a legal one."""
+        """The cost of the step from a to b; inf if it is illegal."""
         a, b = whole_numbers(a, 'a'), whole_numbers(b, 'b')
         dx, dy = b[0] - a[0], b[1] - a[1]
         direction = _DIRECTIONS.get((dx, dy))
@@ -197,8 +200,8 @@ class Grid:
         return t * math.sqrt(2) if dx and dy else t
 
     def step_sums(self, states: NDArray[np.int32]) -> tuple[int, int]:
-        """(straight, diagonal) of a walk from the first of these states to the last: how many steps, or, on a grid with
-        costs, the sum of the costs at both ends of each."""
+        """(straight, diagonal) of a walk along these states: the number of steps, or, on a grid with costs, the sum of
+        the costs at both ends of each step."""
         ys, xs = np.divmod(states, self.width)
         diagonal = (np.diff(xs) != 0) & (np.diff(ys) != 0)
         terrain = self.cost_u16.reshape(-1)[states].astype(np.int64)
@@ -206,11 +209,11 @@ class Grid:
         return int(steps[~diagonal].sum()), int(steps[diagonal].sum())
 
     def cost_of(self, straight: int, diagonal: int) -> float:
-        """The true cost of moves with these sums, see step_sums()."""
+        """The cost of moves with these sums, see step_sums()."""
         return (straight + diagonal * math.sqrt(2)) / (2 * COST_STEPS if self.weighted else 1)
 
     def first_illegal_step(self, states: NDArray[np.int32]) -> int | None:
-        """The index of the first state from which the next one cannot be stepped to, or None."""
+        """The index of the first state from which the step to the next one is illegal, or None."""
         y, x = np.divmod(states, self.width)
         dx, dy = np.diff(x), np.diff(y)
         near = (np.abs(dx) <= 1) & (np.abs(dy) <= 1)
@@ -219,7 +222,10 @@ class Grid:
         return int(illegal.argmax()) if illegal.any() else None
 
     def nearest_free(self, cell: Cell, tolerance: int) -> Cell | None:
-        """The free cell nearest to this one, at most `tolerance` cells away; ties go to the first row, then column."""
+        """The free cell nearest to this one, at most `tolerance` cells away; ties go to the first row, then column.
+
+        It reads only the cells within the tolerance.
+        """
         x, y = cell
         if not self.is_blocked(cell):
             return cell
@@ -232,10 +238,15 @@ class Grid:
         return int(columns[i]) + left, int(rows[i]) + top
 
     def update(self, values: ArrayLike, at: Cell | None = None) -> GridChange:
-        """Takes in a new map, or a patch whose first cell is `at`. The work goes with the size of what is given."""
+        """Takes in a new map, or a patch whose first cell is `at`. The work grows with the size of the array.
+
+        >>> change = Grid([[False, False]]).update([[True]], at=(1, 0))
+        >>> change.increased.tolist(), change.decreased.tolist()
+        ([1], [])
+        """
         array = _checked_array(values)
         if array.dtype != np.bool_ and not self.weighted:
-            raise ValueError(f'the update has dtype {array.dtype}; this grid knows blocked cells only and takes bool')
+            raise ValueError(f'the update has dtype {array.dtype}; this grid has no costs and takes bool')
         x, y = (0, 0) if at is None else whole_numbers(at, 'at')
         self._check_patch(array.shape, None if at is None else (x, y))
         height, width = array.shape
@@ -252,9 +263,10 @@ class Grid:
         return change
 
     def write(self, terrain: NDArray[np.uint16], box: Box) -> bool:
-        """Takes in new terrain for a box, unchecked: costs in sixteenths, 0 is blocked. False if nothing changes.
+        """Takes in new costs for a box, unchecked: in sixteenths, 0 is blocked. Returns False if nothing changes.
 
-        Whoever has written costs asks check_room() whether there is room for their sums."""
+        The caller checks with check_room() afterwards whether there is room for the sums of costs.
+        """
         old = self.cost_u16[box.slices]
         if np.array_equal(old, terrain):
             return False
@@ -268,7 +280,7 @@ class Grid:
         return True
 
     def copy(self, other: Grid, box: Box) -> None:
-        """Makes this box as it is in another grid of the same kind and size."""
+        """Copies this box from another grid of the same kind and size."""
         old, new = self.cost_u16[box.slices], other.cost_u16[box.slices]
         self._total += self._rise(new, box)
         old[...] = new
@@ -278,7 +290,7 @@ class Grid:
         self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
 
     def _rise(self, terrain: NDArray[np.uint16], box: Box) -> int:
-        """Of the sum of all costs, which is needed where there are costs."""
+        """The increase of the sum of all costs, which only a grid with costs needs."""
         if not self.weighted:
             return 0
         return int(terrain.sum(dtype=np.int64)) - int(self.cost_u16[box.slices].sum(dtype=np.int64))
@@ -295,7 +307,7 @@ class Grid:
                 )
             return
         if len(shape) != 2:
-            raise ValueError(f'the patch has shape {shape}; it needs two dimensions')
+            raise ValueError(f'the patch has shape {shape}; it must have two dimensions')
         (x, y), (height, width) = at, shape
         if x < 0 or y < 0 or x + width > self.width or y + height > self.height:
             raise OutsideGrid(
@@ -303,12 +315,12 @@ class Grid:
             )
 
     def _check_room(self, total: int) -> None:
-        """A path visits a cell once at most, so no g exceeds this bound."""
+        """Checks the bound of g: a path visits a cell at most once."""
         bound = 2 * DIAGONAL * total if self.weighted else DIAGONAL * self.width * self.height
         if bound > MAX_G:
             mean = total / COST_STEPS / (self.width * self.height)
             limit = MAX_G / (2 * DIAGONAL) / COST_STEPS / (self.width * self.height)
-            raise ValueError(f'the mean cost of a cell is {mean:.1f}; a grid of this size can take {limit:.1f}')
+            raise ValueError(f'the mean cost is {mean:.1f}; it must be at most {limit:.1f} on a grid of this size')
 
     def _set_moves(self, box: Box) -> None:
         """The legal moves of the cells in this box, one bit a direction."""
@@ -350,7 +362,7 @@ def whole_numbers(cell: Cell, what: str) -> Cell:
     try:
         x, y = (operator.index(i) for i in cell)
     except (TypeError, ValueError):
-        raise ValueError(f'{what} is {cell}; it is two whole numbers, x and y') from None
+        raise ValueError(f'{what} is {cell}; it must be two whole numbers, x and y') from None
     return x, y
 
 
@@ -381,7 +393,7 @@ def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
     if wrong.any():
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise ValueError(
-            f'cost {array[where]} at {list(where)} ([y, x]); costs are 1 to {MAX_COST}, or inf for blocked'
+            f'cost {array[where]} at {list(where)} ([y, x]); costs must be between 1 and {MAX_COST}, or inf for blocked'
         )
     return array
 

@@ -70,10 +70,10 @@ def step_lengths(neighbours: int, weighted: bool) -> tuple[int, int]:
 def successor_table(neighbours: int, weighted: bool) -> memoryview:
     """By 256 * direction from the parent + legal moves: the moves that can lead to something new.
 
-    The parent has been expanded: what it reaches in one step at no greater cost than by way of s needs no second look.
-    After a straight step these are the way back, the diagonals back, and each side whose diagonal back is legal (else
-    the parent could not step there); after a diagonal step, the way back and the straight steps back. With costs every
-    move can lead to something new.
+    The parent has been expanded: what it reaches in one step at no greater cost than through s needs no second look.
+    After a straight step these are the step back, the diagonals back, and each side whose diagonal back is legal (else
+    the parent could not step there); after a diagonal step, the step back and the straight steps next to it. With
+    costs every move can lead to something new.
     """
     moves = np.arange(256, dtype=np.uint8)
     table: NDArray[Any] = np.tile(moves, (ROOT + 1, 1))

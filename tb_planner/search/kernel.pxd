@@ -113,13 +113,13 @@ cdef class Search:
     cdef bint tracing
     cdef bint sliced
     cdef bint new_best  # s_best is of this interval and not yet traced
-    cdef int meeting  # where the way back meets path, set by find_meeting()
-    cdef int at  # index of s_current on path, or NONE: on its way back
+    cdef int meeting  # where backtracking meets path, set by find_meeting()
+    cdef int at  # index of s_current on path, or NONE: it backtracks
     cdef long long expected  # cost of the route: as planned, or what it has decreased to since
     cdef bint expecting  # it is set
     cdef bint detour  # path holds the agent's whole route, which is not in the tree
-    cdef int turn  # in a detour: where on path the way back ends
-    cdef bint seeking  # a shortcut search is under way
+    cdef int turn  # in a detour: where on path backtracking ends
+    cdef bint seeking  # a shortcut search is running
     cdef bint no_shortcut  # it has ended
     cdef int sought_from
     cdef long long sought_below

@@ -3,7 +3,7 @@
 """The compiled core: tree and Open, InitializeSearch, Best-First-Search, trace back, one interval of MoveToGoal.
 
 One source, two modes: compiled by Cython (pure Python mode, with the C types in kernel.pxd) it is the fast kernel;
-imported as it stands it is the same algorithm for debuggers and coverage, some hundred times slower. Nothing is
+imported as plain Python it is the same algorithm for debuggers and coverage, some hundred times slower. Nothing is
 validated here: `grid` and `planner` do that.
 
 A state is an int, s = y * width + x. What a search knows of it is one 64-bit word:
@@ -15,9 +15,9 @@ Legal steps come from `moves`, one bit a direction, which also keeps the search 
 
 Open orders by f. For ties 'lifo' it is a bucket queue: one doubly linked list for every value of f, newest first. The
 lists of 4096 neighbouring values of f are a page; a directory of 4096 pages is a window on f that moves when it must.
-Bitmaps lead to the lowest list. A bit in an upper word says that the word below it is valid, so nothing is ever
-cleared. Pages are few: the ones farthest from being served give theirs up and keep their states in one unordered list
-until their turn comes.
+Bitmaps lead to the lowest list. A bit in an upper word means that the word below it is valid, so nothing is ever
+cleared. Pages are few: the highest entries give theirs up and keep their states in one unordered list until their turn
+comes.
 For ties 'larger_g' Open is a binary heap by f, then larger g, then last in, first out, as in the papers' experiments.
 """
 
@@ -99,7 +99,7 @@ class Search:
         self.configure(1, 1)
 
     def configure(self, w_g, w_h, reopen=False, heap=False, learn=False, path_switch=False, shortcut=False):
-        """The row of the table of algorithms; before the first search."""
+        """Sets the algorithm; to be called before a search starts."""
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
         self.path_switch, self.shortcut = path_switch, shortcut
         self.plain = not (reopen or heap or learn or self.weighted or w_g == 0)
@@ -112,7 +112,7 @@ class Search:
             self.cost_ahead = zeros(self.capacity, np.int64)
 
     def set_policy(self, check_route, restart_when_refused, must_act, sliced, min_improvement):
-        """How the agent acts: its restart rule's part in an interval, and the 2009 paper's sliced trace-back."""
+        """Sets how the agent acts: the restart rule's part in an interval, and the sliced trace-back of 2009."""
         self.check_route, self.restart_when_refused = check_route, restart_when_refused
         self.must_act, self.min_improvement = must_act, min_improvement
         self.sliced = sliced
@@ -706,7 +706,7 @@ class Search:
         return True
 
     def trace_a_slice(self, steps):
-        """traceBack(pathNew, loc, N_T), 2009: at most so many steps; when done, pathNew is path. False: buffer full."""
+        """traceBack(pathNew, loc, N_T), 2009: up to this many steps; in the end pathNew is path. False: buffer full."""
         new = self.capacity - self.path
         if self.new_best and not self.tracing and not self.keeps_its_path():
             self.buffer[new] = self.s_best
@@ -740,9 +740,9 @@ class Search:
             return False
         return self.g(self.s_best) < self.g(self.on_path(0))
 
-    # ---------------------------------------------------------------------- the route: way back, then path ahead
+    # ---------------------------------------------------------------------- the route: backtracking, then path
     def find_meeting(self):
-        """Sets meeting: the index on path of the first state on it on the agent's way back. False: buffer full."""
+        """Sets meeting: the index on path of the state where the agent's backtracking ends. False: buffer full."""
         self.meeting = self.at
         if self.at != NONE:
             return True
@@ -808,8 +808,7 @@ class Search:
         return cost + self.g(last) - turn
 
     def invalid_reason(self):
-        """The route is BLOCKED, or COST_INCREASED than expected by more than min_improvement, or it ROUTE_VALID; after
-        find_meeting()."""
+        """BLOCKED, COST_INCREASED (by more than min_improvement) or ROUTE_VALID; after find_meeting()."""
         if not self.expecting:
             self.expected = self.planned_cost()
             self.expecting = True
@@ -823,7 +822,7 @@ class Search:
 
     # ---------------------------------------------------------------------- the shortcut search of 2009
     def walk_by_list(self):
-        """Writes the way back behind path, so that the route no longer needs the tree; False: buffer full."""
+        """Writes the backtracking moves behind path, so that the route no longer needs the tree. False: buffer full."""
         if not self.find_meeting():
             return False
         s = self.s_current
@@ -913,7 +912,7 @@ class Search:
         self.route_version += 1
         return True
 
-    # ---------------------------------------------------------------------- costs that fell
+    # ---------------------------------------------------------------------- costs that decreased
     def is_next_to_closed(self, s):
         if self.is_closed(s):
             return True
@@ -945,8 +944,11 @@ class Search:
         return False
 
     def any_leads_below(self, past, only_next_to_closed, limit):
-        """Some cell does. No arc at a cell has a c' below h(s_current, cell) + h(cell, s_goal), none past it one that
-        is more than two straight steps below that."""
+        """Whether some cell leads below the limit.
+
+        No arc at a cell has a c' below h(s_current, cell) + h(cell, s_goal), and none past it one that is more than two
+        straight steps below that.
+        """
         limit_at_cell = limit + 2 * self.straight if past else limit
         if self.h_between(self.s_current, self.s_goal) >= limit_at_cell:
             return False
@@ -965,11 +967,11 @@ class Search:
 
     # ---------------------------------------------------------------------- one interval of MoveToGoal
     def reaches_goal(self):
-        """The route does."""
+        """Whether the route ends at the goal."""
         return self.path_length > 0 and self.on_path(0) == self.s_goal
 
     def search_step(self):
-        """Search unless the goal is found, trace, look at the route: MOVED if the agent may move now."""
+        """The first half of an interval: search, trace, validate the route. MOVED: the agent may move now."""
         if self.phase == SEARCH:
             self.k_left = self.k
             if not self.goal_found:
@@ -979,9 +981,9 @@ class Search:
                 if self.failed:
                     if not self.stale:
                         return NO_PATH
-                    self.restart(SEARCH_EXHAUSTED)  # "no path" is said only of the present map
+                    self.restart(SEARCH_EXHAUSTED)  # NO_PATH is a statement about the present map
                     return WAITED
-                if self.reopen or (self.word[self.s_current] & DIRECTION) != direction:  # another way back
+                if self.reopen or (self.word[self.s_current] & DIRECTION) != direction:  # it backtracks elsewhere
                     self.route_version += 1
                 self.new_best = True
             self.phase = TRACE
@@ -1086,7 +1088,7 @@ class Search:
             self.initialize_search()
 
     def forget_figures(self):
-        """What is counted begins at 0."""
+        """Sets all counts to 0."""
         self.expansions = self.searches = self.intervals = self.refused = 0
         self.moved = self.back_moves = self.straight_sum = self.diagonal_sum = 0
         self.restarts = zeros(REASONS, np.int64)
@@ -1097,11 +1099,11 @@ class Search:
         self.learned_searches = -1 if self.search != 0 else 0  # the next search counts the one before it
 
     def set_budget(self, k, trace_steps, trace_steps_found):
-        """What an interval has: k expansions (N_E), and, if trace-back is sliced, so many steps of it (N_T)."""
+        """Sets the budget of an interval: k expansions (N_E), and, if trace-back is sliced, its steps (N_T)."""
         self.k, self.trace_steps, self.trace_steps_found = k, trace_steps, trace_steps_found
 
     def run(self, intervals):
-        """Up to so many intervals; ends early at the goal, with no path, or for want of room in a buffer."""
+        """Runs up to this many intervals; ends early at the goal, with no path, or if a buffer is full."""
         self.intervals_left = intervals
         if intervals * self.k < 64:
             return self.run_intervals()
@@ -1172,7 +1174,7 @@ class Search:
         self.intervals_left -= 1
 
     def route_to_meeting(self):
-        """(way back, path ahead): states from s_current to where it meets path, and from there to s_best."""
+        """(backtracking, path ahead): the states from s_current to where it meets path, and from there to s_best."""
         if self.path_length == 0:
             return [self.s_current], [self.s_current]
         while not self.find_meeting():
@@ -1185,7 +1187,7 @@ class Search:
         return back, np.asarray(self.buffer)[self.path : self.path + self.meeting + 1][::-1].tolist()
 
     def backtracking_length(self):
-        """How many steps it is back to path."""
+        """The number of backtracking moves to path."""
         if self.path_length == 0:
             return 0
         while not self.find_meeting():
@@ -1198,12 +1200,12 @@ class Search:
         return n
 
     def route_length(self):
-        """How many steps the route has."""
+        """The number of moves of the route."""
         n = self.backtracking_length()
         return n + self.meeting if self.path_length else n
 
     def write_route(self, cells, most):
-        """Writes x and y of the route's first states, at most so many; returns how many."""
+        """Writes x and y of the route's first states, `most` at most; returns their number."""
         out = memoryview(cells)
         s = self.s_current
         i = self.meeting if self.path_length else 0
@@ -1223,8 +1225,8 @@ class Search:
         return n
 
     def walk(self, steps):
-        """The agent has walked so many steps of its route. Returns by how many that is too many; if by any, the agent
-        stays where it was."""
+        """Moves the agent along its route by this many steps. Returns the number of steps beyond the route's end; if
+        there are any, the agent stays where it was."""
         s, at, expected = self.s_current, self.at, self.expected
         self.find_on_path()
         while steps > 0 and self.path_length > 0 and self.at != 0:
@@ -1254,13 +1256,13 @@ class Search:
         return self.through(s, t, STRAIGHT if straight else DIAGONAL)
 
     def place(self, walked, at):
-        """The agent has walked these states of its route: it is at index `at` of path, or NONE on its way back."""
+        """The agent has walked these states of its route: it is at index `at` of path, or NONE while it backtracks."""
         for i in range(len(walked) - 1):
             self.expected -= self.length_between(walked[i], walked[i + 1])
         self.s_current, self.at = walked[len(walked) - 1], at
 
     def branch(self):
-        """The tree's path from the root to s_best; with a shortcut, the path from the agent's turn to the goal."""
+        """The tree's path from the root to s_best; with a shortcut, the path from where the agent turned."""
         if self.detour:
             return self.path_states().tolist()
         states = []
@@ -1284,7 +1286,7 @@ class Search:
         return cost + self.h_between(self.on_path(0), self.s_goal)
 
     def route_invalid_reason(self):
-        """BLOCKED, COST_INCREASED or ROUTE_VALID: the rise part of RestartSearch?(), over the whole route."""
+        """BLOCKED, COST_INCREASED or ROUTE_VALID: the first test of RestartSearch?(), over the whole route."""
         if self.path_length == 0:
             return ROUTE_VALID
         while not self.find_meeting():
@@ -1292,7 +1294,7 @@ class Search:
         return self.invalid_reason()
 
     def could_shorten(self, decreased, unblocked, only_next_to_closed, limit):
-        """h(s_current, u) + c(u, v) + h(v, s_goal), Algorithm 3's c', is below the limit for some arc whose cost fell.
+        """Whether c' = h(s_current, u) + c(u, v) + h(v, s_goal) of Algorithm 3 is below the limit for some cheaper arc.
 
         These are the arcs at the decreased cells and, of those that were blocked, the diagonal steps past them.
         """
@@ -1334,7 +1336,7 @@ class Search:
         return costs
 
     def is_legal(self, states):
-        """Whether every step of a walk is."""
+        """Whether every step of a walk is legal."""
         for i in range(len(states) - 1):
             if self.legal(states[i], states[i + 1]) == NONE:
                 return False
@@ -1380,12 +1382,12 @@ class Search:
         return total
 
     def touch_memory(self):
-        """Takes all of it from the system now."""
+        """Takes the memory of all arrays from the system now."""
         for array in self.arrays():
             array.reshape(-1)[:: max(1, 4096 // array.itemsize)] += 0
 
     def arrays(self):
-        """All that a search allocates."""
+        """The arrays that a search allocates."""
         tree = [
             np.asarray(self.word),
             np.asarray(self.h_learned),

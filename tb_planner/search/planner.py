@@ -201,13 +201,13 @@ class TimeBoundedPlanner:
 
     # -------------------------------------------------------------------------------------------------- an interval
     def step(self) -> Status:
-        """One interval: search unless the goal is found, then move."""
+        """Runs one interval: search unless the goal is found, then move."""
         self.run(1)
         return self.status
 
     def run(self, intervals: int) -> NDArray[np.int32]:
-        """Up to so many intervals with no news of the map; fewer at the goal, with no path, and after 4096 moves.
-        Returns the states the agent moved to."""
+        """Runs up to this many intervals without a change of the map; fewer at the goal, with no path, and after 4096
+        moves. Returns the states the agent moved to."""
         check_whole('intervals', intervals, 1)
         search = self._search
         if search.intervals == 0 and isinstance(self._k, Resources):
@@ -259,7 +259,7 @@ class TimeBoundedPlanner:
         return self.status
 
     def move(self) -> Status:
-        """An interval's second half: one cell along the route, if the present map allows it."""
+        """The second half of an interval: one cell along the route, if the present map allows it."""
         search = self._search
         if search.s_current != search.s_goal and self.status != Status.NO_PATH:
             self.status = Status(search.move())
@@ -268,12 +268,14 @@ class TimeBoundedPlanner:
 
     # -------------------------------------------------------------------------------------------------- news
     def observe(self, values: ArrayLike, at: Cell | None = None) -> bool:
-        """The new map, or a patch of it whose first cell is `at`; True if the search was restarted for it."""
+        """Takes in a new map, or a patch whose first cell is `at`. Returns whether the search was restarted for it."""
         return self.map_changed(self.grid.update(values, at))
 
     def use_grid(self, grid: Grid, change: GridChange) -> bool:
-        """The map in another Grid of the same shape and kind, and how it differs from the one used so far; True if the
-        search was restarted for it. From now on observe() writes into this one."""
+        """Continues on another Grid of the same shape and kind, which differs by `change` from the one used so far.
+
+        Returns whether the search was restarted for it. From now on observe() writes into this grid.
+        """
         kind, other = ((g.width, g.height, g.neighbours, g.corner_cutting, g.weighted) for g in (self.grid, grid))
         if kind != other:
             raise ValueError(
@@ -284,7 +286,7 @@ class TimeBoundedPlanner:
         return self.map_changed(change)
 
     def map_changed(self, change: GridChange) -> bool:
-        """observe(), for a grid that has been updated already."""
+        """Does what observe() does, for a grid that has been updated already."""
         if not change:
             return False
         search = self._search
@@ -302,7 +304,10 @@ class TimeBoundedPlanner:
         return False
 
     def advance(self, cell: Cell) -> bool:
-        """The agent is here: on its route it goes on from there, elsewhere the search restarts. True if it did."""
+        """Puts the agent into this cell. On its route it continues from there, elsewhere the search restarts.
+
+        Returns whether it restarted.
+        """
         state = self._start_state(cell, 'the cell advanced to')
         back, ahead = self._search.route_to_meeting()
         if state in ahead:
@@ -319,46 +324,50 @@ class TimeBoundedPlanner:
         return False
 
     def advance_by(self, cells: int) -> None:
-        """The agent has walked so many cells of its route. The work goes with their number."""
+        """Moves the agent along its route by this many cells. The work grows with their number."""
         check_whole('cells', cells, 0)
         if too_many := self._search.walk(cells):
-            raise ValueError(f'the agent has walked {cells} cells; its route has {cells - too_many} ahead')
+            raise ValueError(f'cells is {cells}; it must be at most {cells - too_many}, the length of the route')
         if self._search.s_current == self._search.s_goal:
             self.status = Status.AT_GOAL
 
     def leave_route(self, cell: Cell) -> None:
-        """The agent is here, and not on its route: the search restarts from there. The route is not looked at."""
+        """Puts the agent into this cell and restarts the search from there, without a look at the route."""
         self._begin(self._start_state(cell, 'the cell gone to'), self._search.s_goal, RestartReason.OFF_ROUTE)
 
     def new_goal(self, goal: Cell) -> None:
-        """From where the agent is to another goal. A refused one leaves the old one as it was."""
+        """Searches from where the agent is to another goal. If that is refused, the old goal stays."""
         s_goal = self._goal_state(goal)
         self._goal = self.grid.cell(self.grid.state(goal))
         self._search.forget_learned()
         self._begin(self._free_start(), s_goal, RestartReason.NEW_GOAL)
 
     def restart(self, reason: RestartReason = RestartReason.REQUESTED) -> None:
-        """InitializeSearch(), from where the agent is."""
+        """InitializeSearch() from where the agent is."""
         self._restart(reason)
 
     def release(self) -> None:
-        """Leaves its search's memory to the grid, for the next planner on it. This one is done."""
+        """Leaves the search's memory to the grid, for its next planner. This planner cannot be used any more."""
         self.grid.keep_search(self._search)
         del self._search
 
     def log_expansions(self) -> None:
-        """Keeps a list of what the search expands, for take_expanded(): four bytes a state, no time to speak of."""
+        """Keeps a list of the expanded states for take_expanded(), of four bytes a state."""
         self._search.log_expansions()
 
     def take_expanded(self, *, whole: bool = False) -> Expanded | None:
-        """What the present search has expanded since the last call, or, if it has begun since or on request, all; None
-        if there is nothing new."""
+        """The states expanded since the last call; all of them if the search began after that, or if `whole`.
+
+        None if there are none.
+        """
         log = self._search.take_log(whole)
         return None if log is None else Expanded(log[0], self._search.s_root, log[1])
 
     def touch_memory(self) -> None:
-        """Takes the memory of the search from the system now; else each tick takes what it needs, which, where
-        the search comes to new ground, can take longer than the search."""
+        """Takes the memory of the search from the system now.
+
+        Otherwise every interval takes what it needs, which can take longer than the search itself.
+        """
         self._search.touch_memory()
 
     # -------------------------------------------------------------------------------------------------- what is known
@@ -370,7 +379,7 @@ class TimeBoundedPlanner:
     @k.setter
     def k(self, k: int) -> None:
         if isinstance(self._k, Resources):
-            raise ValueError(f'k is {self._k}; the budget of an action stays as it is')
+            raise ValueError(f'k is {self._k}; Resources cannot be changed')
         check_whole('k', k, 1)
         self._k = k
         self._budget(first=False)
@@ -383,7 +392,7 @@ class TimeBoundedPlanner:
     @trace_steps.setter
     def trace_steps(self, trace_steps: int) -> None:
         if self._trace_steps is None:
-            raise ValueError('trace_steps is None; trace-back that is not sliced stays so')
+            raise ValueError('trace_steps is None; only a number can be changed')
         check_whole('trace_steps', trace_steps, 1)
         self._trace_steps = trace_steps
         self._budget(first=False)
@@ -435,7 +444,7 @@ class TimeBoundedPlanner:
 
     @property
     def target(self) -> Cell:
-        """The goal, or the free cell that stands in for it."""
+        """The goal, or the free cell that replaces it if it is blocked."""
         return self.grid.cell(self._search.s_goal)
 
     @property
@@ -454,8 +463,8 @@ class TimeBoundedPlanner:
         return self.grid.cells(back + ahead[1:])
 
     def route_cells(self, most: int | None = None) -> NDArray[np.int32]:
-        """The route's first cells, from where the agent is: x and y in rows. The work goes with their number, and with
-        the way back if there is one."""
+        """The first cells of the route, from where the agent is, as rows of x and y. The work grows with their number
+        and that of the backtracking moves."""
         if most is not None:
             check_whole('most', most, 1)
         length = int(self._search.route_length()) + 1
@@ -465,17 +474,17 @@ class TimeBoundedPlanner:
 
     @property
     def route_length(self) -> int:
-        """How many moves the route has."""
+        """The number of moves of the route."""
         return int(self._search.route_length())
 
     @property
     def route_reaches_goal(self) -> bool:
-        """The goal has been found, and its path traced back."""
+        """Whether the goal has been found and its path traced back."""
         return bool(self._search.route_reaches_goal())
 
     @property
     def route_version(self) -> int:
-        """Another number whenever the route has changed, other than by the agent's walking along it."""
+        """A number that changes whenever the route does, except for the agent's moves along it."""
         return int(self._search.route_version)
 
     @property
@@ -495,7 +504,7 @@ class TimeBoundedPlanner:
 
     @property
     def restarts(self) -> dict[RestartReason, int]:
-        """How often, and why, a search has been started over; the sum is searches - 1."""
+        """The number of restarts for each reason; their sum is searches - 1."""
         counts = self._search.restarts
         return {reason: counts[code] for reason, code in REASON_CODES.items()}
 
@@ -517,13 +526,16 @@ class TimeBoundedPlanner:
 
     @property
     def refused_moves(self) -> int:
-        """Moves that the present map forbade, and that were not made: none but with restart 'never' or
-        'lazy_as_printed', or with Resources, where an agent at the end of its path must act and tries the step back."""
+        """The number of moves that the present map forbade, and that were not made.
+
+        There are none, except with the restart rules 'never' and 'lazy_as_printed', and with Resources, where an agent
+        at the end of its path must act and tries the step back.
+        """
         return int(self._search.refused)
 
     @property
     def cost(self) -> float:
-        """What the agent's moves have cost, from exact sums of straight and diagonal steps."""
+        """The cost of the agent's moves, from exact sums of straight and diagonal steps."""
         return self.grid.cost_of(self._search.straight_sum, self._search.diagonal_sum)
 
     @property
@@ -537,18 +549,18 @@ class TimeBoundedPlanner:
 
     @property
     def expanded(self) -> NDArray[np.bool_]:
-        """[y, x]: cells closed by the present search."""
+        """[y, x]: whether the present search has closed a cell."""
         expanded: NDArray[np.bool_] = self._search.is_expanded().reshape(self.grid.height, self.grid.width)
         return expanded
 
     def search_picture(self, unknown: int = -1, expanded: int = 50, opened: int = 100) -> NDArray[np.int8]:
-        """[y, x]: one of these numbers for every cell that the search has not met, has closed, or has in Open."""
+        """[y, x]: one of these numbers for every cell: not reached by the search, closed, or in Open."""
         picture = np.empty((self.grid.height, self.grid.width), np.int8)
         self._search.classify_states(picture.reshape(-1), unknown, expanded, opened)
         return picture
 
     def open_cells(self) -> list[tuple[Cell, float, float]]:
-        """Open as (cell, f, g), best first."""
+        """The cells of Open as (cell, f, g), best first."""
         search, algorithm = self._search, self.algorithm
         states = np.flatnonzero(search.is_known() & ~search.is_expanded())
         cells = self.grid.cells(states)
@@ -562,7 +574,7 @@ class TimeBoundedPlanner:
 
     @property
     def memory(self) -> int:
-        """Bytes of search state; the grid is not in it."""
+        """The size of the search in bytes, without the grid."""
         return int(self._search.memory())
 
     # -------------------------------------------------------------------------------------------------- inside
@@ -576,10 +588,10 @@ class TimeBoundedPlanner:
         self._begin(self._free_start(), self._search.s_goal if s_goal is None else s_goal, reason)
 
     def _reason_to_restart(self, change: GridChange) -> RestartReason | None:
-        """Of the agent and what the search knows, and the rule's own; for a goal that is where it was."""
+        """The first reason to restart for this change, the goal being where it was."""
         search = self._search
         misled = False
-        if self.algorithm.learn_h and len(change.decreased):  # what was learned holds only while costs rise
+        if self.algorithm.learn_h and len(change.decreased):  # the learned h is admissible only while costs increase
             misled = search.learned_searches > 0
             search.forget_learned()
         if search.failed:
@@ -591,7 +603,7 @@ class TimeBoundedPlanner:
         return RESTART_RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement)
 
     def _free_start(self) -> int:
-        """The agent's state, or, if it has been blocked, a free one within the tolerance, if there is any."""
+        """The agent's state, or, if it has been blocked, the nearest free one within the tolerance, if there is any."""
         free = self.grid.nearest_free(self.current_cell, self.start_tolerance)
         return int(self._search.s_current) if free is None else self.grid.state(free)
 
@@ -628,7 +640,7 @@ class TimeBoundedPlanner:
         return bool(self._search.intervals - self._search.search_began >= self.restart_every)
 
     def _let_pass(self, change: GridChange) -> None:
-        """Falls that do not matter yet are tested again when the goal is found."""
+        """Keeps decreases that do not matter yet: they are tested again when the goal is found."""
         if self._passed is None or self._passed.search != self._search.searches:
             self._passed = _PassedDecreases(self._search.searches, self.grid.width * self.grid.height)
         self._passed.add(change)
@@ -656,8 +668,8 @@ class TimeBoundedPlanner:
         return self.grid.state(free)
 
     def _nearest_to_goal(self) -> int:
-        """The goal, or the free cell that stands in for it on this map. Without any the goal stays as it is, to be
-        found again when a later map frees it."""
+        """The goal, or the free cell that replaces it on this map. If there is none the goal stays as it is, until a
+        later map frees it."""
         free = self.grid.nearest_free(self._goal, self.goal_tolerance)
         return self.grid.state(self._goal if free is None else free)
 
@@ -694,7 +706,7 @@ class TimeBoundedPlanner:
 
 
 class _PassedDecreases:
-    """Falls that did not matter to a search when they came: each cell once, whatever becomes of it later."""
+    """Decreased costs that did not matter to a search when they came: each cell once, whatever happens to it later."""
 
     def __init__(self, search: int, states: int):
         self.search = search
@@ -702,7 +714,7 @@ class _PassedDecreases:
         self._seen = np.zeros((2, states), bool)
 
     def add(self, change: GridChange) -> None:
-        """The work goes with the size of the change."""
+        """Adds a change. The work grows with its size."""
         for parts, seen, states in zip(self._parts, self._seen, (change.decreased, change.unblocked), strict=True):
             new = states[~seen[states]]
             seen[new] = True
@@ -798,7 +810,7 @@ def find_path(grid: Grid | ArrayLike, start: Cell, goal: Cell, algorithm: Algori
 
 
 def distances_to(grid: Grid, goal: Cell) -> kernel.Search:
-    """Dijkstra's algorithm, from the goal to everywhere: g of a state is its distance."""
+    """Dijkstra's algorithm from the goal to everywhere: g of a state is its distance to the goal."""
     search = grid.new_search()
     search.configure(1, 0)
     search.set_budget(UNBOUNDED, UNBOUNDED, UNBOUNDED)
@@ -808,14 +820,14 @@ def distances_to(grid: Grid, goal: Cell) -> kernel.Search:
 
 
 def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
-    """How many steps of this walk lie on no shortest path to the goal."""
+    """The number of steps of this walk that lie on no shortest path to the goal."""
     search = distances_to(grid, goal)
     distance = search.g_values(states)
     return int(np.count_nonzero(distance[:-1] != search.step_costs(states) + distance[1:]))
 
 
 def configure(search: kernel.Search, algorithm: Algorithm) -> None:
-    """Makes it a search by this row of the table."""
+    """Makes the kernel search with this algorithm."""
     search.configure(
         algorithm.w_g,
         algorithm.w_h,
