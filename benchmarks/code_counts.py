@@ -12,10 +12,16 @@ import collections
 import functools
 import json
 import re
+import struct
 import subprocess
-from collections.abc import Iterable
+import sys
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 ROOT = Path(__file__).parent.parent
 PACKAGE, CODE = ('tb_planner/',), ('tb_planner/', 'benchmarks/')
@@ -107,6 +113,108 @@ def counts_of(tree: Tree) -> dict[str, Any]:
     }
 
 
+# ---------------------------------------------------------------------- what is counted by running
+ROS_MAP_FILES = ('ros/node.py', 'ros/publishers.py', 'ros/conversions.py')
+"""Files of ros/ between a map message and the waypoint: the callbacks of the map and the timer, and the publishers."""
+ROS_REQUEST_FILES = (
+    'ros/node.py',
+    'ros/path_server.py',
+    'ros/path_actions.py',
+    'ros/nav2_messages.py',
+    'navigation/loop.py',
+)
+"""Files around PathPlanner between an action's goal and its result: server, handler, messages, and the tick."""
+TIMER_FRAMES = 1
+"""Frames of the node above PlannerLoop.tick: the timer's callback."""
+
+
+class NoLog:
+    """Drops warnings: the program ends with an error if a tick fails."""
+
+    def warn(self, kind: str, text: str, *, same: str = '') -> None:
+        pass
+
+    def error(self, kind: str, text: str) -> None:
+        raise RuntimeError(text)
+
+
+def traversed(call: Callable[[], object]) -> tuple[set[str], int]:
+    """Runs the call; returns the package's files whose functions it called, and its frames above the kernel."""
+    package = str(ROOT / 'tb_planner') + '/'
+    files: set[str] = set()
+    deepest = 0
+
+    def profile(frame: Any, event: str, _: object) -> None:
+        nonlocal deepest
+        name = frame.f_code.co_filename
+        if event != 'call' or not name.startswith(package) or frame.f_code.co_name == '<module>':
+            return
+        files.add(name[len(package) :])
+        if name.endswith('search/planner.py') and frame.f_code.co_name == 'search':  # calls the compiled kernel
+            depth, caller = 0, frame
+            while caller is not None:
+                depth += caller.f_code.co_filename.startswith(package)
+                caller = caller.f_back
+            deepest = max(deepest, depth)
+
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return files, deepest
+
+
+def map_as_cdr(values: NDArray[np.int8], resolution_m: float) -> bytes:
+    """A nav_msgs/OccupancyGrid as DDS serializes it."""
+    height, width = values.shape
+    head = struct.pack('<4xiI', 0, 0) + struct.pack('<I4s', 4, b'map\0')  # stamp and frame
+    info = struct.pack('<iIfII', 0, 0, resolution_m, width, height)
+    data = head[4:] + info
+    data += b'\0' * (-len(data) % 8) + struct.pack('<7d', 0, 0, 0, 0, 0, 0, 1)
+    return b'\0\1\0\0' + data + struct.pack('<I', values.size) + values.tobytes()
+
+
+def measured() -> dict[str, Any]:
+    """Files and frames of a tick with a new map, and of a path request on it."""
+    from tb_planner.config import PlannerParameters
+    from tb_planner.geometry import Pose2D
+    from tb_planner.maps.map_worker import MapIntake
+    from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
+    from tb_planner.navigation.path_planner import PathPlanner
+
+    parameters, log = PlannerParameters(robot_radius_m=0.0), NoLog()
+    maps, poses = MapIntake(parameters.map_settings(), log), ReceivedPose(0.0)
+    loop = PlannerLoop(parameters.loop_settings(), maps, poses, log, time.perf_counter)
+    values = np.zeros((80, 120), np.int8)
+    values[10:70, 50:70] = 100
+    start, goal = Pose2D(0.5, 2.0), Pose2D(5.5, 2.0)
+    poses.take(start, 0.0)
+    loop.navigator.new_goal(goal)
+
+    def map_to_waypoint() -> None:
+        maps.take_map(map_as_cdr(values, 0.05), 0.0)
+        assert loop.tick(0.0).tick is not None
+
+    files, frames = traversed(map_to_waypoint)
+    planner: Any = PathPlanner(parameters.loop_settings().navigation, parameters.path_tolerance_m)
+
+    def request_to_result() -> None:
+        planner.update_map(loop.map)
+        planner.request(start, [goal], start_is_robot=False)
+        planner.step(lambda search: search.search())
+
+    found: dict[str, Any] = {}
+    for what, passed, depth in (
+        ('map message to waypoint', files | set(ROS_MAP_FILES), frames + TIMER_FRAMES),
+        ('path request to result', traversed(request_to_result)[0] | set(ROS_REQUEST_FILES), None),
+    ):
+        found[f'files from {what}'] = f'{len(passed)}: {", ".join(sorted(passed))}'
+        if depth is not None:
+            found['Python frames from the timer to the kernel'] = depth
+    return found
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--ref', metavar='COMMIT', help='count a commit, without what has to be run')
     parser.add_argument('--words', action='store_true', help='list the files with words of the "not" column')
@@ -116,11 +224,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     tree = Tree(options.ref)
     counts = counts_of(tree)
+    if not options.ref:
+        counts |= measured()
     if options.json:
         print(json.dumps(counts, indent=1))
         return 0
     for name, value in counts.items():
-        print(f'{name:<60} {value}')
+        print(f'{name:<44} {value}')
     for name, paths in classes_defined_twice(tree).items():
         print(f'  class {name}: {", ".join(paths)}')
     for word, files in words_left(tree).items():

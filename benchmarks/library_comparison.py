@@ -43,7 +43,7 @@ class Peer(NamedTuple):
 
 
 def pyastar2d(blocked: Blocked, corner_cutting: bool) -> Query:
-    """A* with a maximum norm: a diagonal step costs as much as a straight one, there is no other way to call it."""
+    """A* with a maximum norm: a diagonal step costs as much as a straight one, its API has no other norm."""
     from pyastar2d import astar_path
 
     weights = np.where(blocked, np.inf, 1).astype(np.float32)

@@ -52,7 +52,7 @@ def plan(options: argparse.Namespace) -> RunPlan:
 
 
 def runs(kinds: tuple[NamedMap, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
-    """A row for each search: map, problem, algorithm, k and way to trace."""
+    """A row for each search: map, problem, algorithm, k and the rule of trace-back."""
     for kind in kinds:
         blocked = kind.build(seed)
         grid = Grid(blocked)
@@ -163,7 +163,7 @@ def median_us(rows: list[Row]) -> float:
 
 
 def verdict(rows: list[Row]) -> list[str]:
-    """The ratios that have a target, where there are full ticks to speak of."""
+    """The ratios that have a target, where there are enough full ticks."""
     lines = []
     ratios = [row['p99_us'] / row['median_us'] for row in rows if row['k'] == 256]
     if ratios:

@@ -1,7 +1,7 @@
 """The tuner's recommendations on problems that it has not seen, against the defaults with as many expansions a tick.
 
 Ten maps of three kinds: generated ones, or MovingAI's. A map is won if the mean of intervals to the goal is lower;
-where the tuner keeps the defaults, or nothing differs, nobody wins. On a perfect maze there is only one way, and
+where the tuner keeps the defaults, or nothing differs, nobody wins. On a perfect maze there is only one path, and
 little to win.
 """
 
@@ -112,7 +112,7 @@ def runs(
 
 def row_of(study: Study) -> Row:
     """Of what was chosen before the problems not seen were looked at: that the tuner itself takes back what clearly
-    loses there does not count. What few problems do not tell clearly it does not recommend, here neither."""
+    loses there does not count. It does not recommend what few problems leave unclear."""
     check, default = study.check, study.plan.default
     ours = default if study.is_inconclusive else study.chosen
     if check is None:
@@ -147,7 +147,7 @@ def _of_setting(rows: list[Row]) -> str:
         *('kind', 'map', 'recommended', 'k', 'intervals', 'defaults', 'difference', 'outcome'),
         *('tick p99 ms', 'of ms', 'max ms'),
     )
-    told = [row for row in rows if row['problems']]
+    judged = [row for row in rows if row['problems']]
     lines = [
         (
             *(row['kind'], row['map'], row['recommended'], f'{row["k"]:,}'),
@@ -155,16 +155,16 @@ def _of_setting(rows: list[Row]) -> str:
             *(f'{100 * row["more"]:+.1f} % ± {100 * row["error"]:.1f}', row['outcome']),
             *(row['tick_p99_ms'], row['tick_budget_ms'], row['tick_max_ms']),
         )
-        for row in told
+        for row in judged
     ]
     count = {outcome: sum(row['outcome'] == outcome for row in rows) for outcome in (WON, TIED, LOST)}
-    sure = sum(row['outcome'] == WON and -row['more'] > 2 * row['error'] for row in told)
-    kept = sum(row['tick_p99_ms'] <= row['tick_budget_ms'] for row in told)
+    sure = sum(row['outcome'] == WON and -row['more'] > 2 * row['error'] for row in judged)
+    kept = sum(row['tick_p99_ms'] <= row['tick_budget_ms'] for row in judged)
     return (
         f'{rows[0]["world"]} world, {rows[0]["part_of_core"]:g} of a core\n{table(header, lines)}\n'
         f'The recommendation beats the defaults with the same expansions a tick on {count[WON]} of {len(rows)} maps '
         f'({sure} by more than two standard errors), {count[TIED]} tied, {count[LOST]} lost; '
-        f'tick p99 within the budget on {kept} of {len(told)}'
+        f'tick p99 within the budget on {kept} of {len(judged)}'
     )
 
 

@@ -1,7 +1,7 @@
 """The papers' experiments: what they claim holds in their quick sets, and their rows are lost by nothing.
 
 The quick sets are generated maps: what is checked here is the direction of each claim, on problems that are always the
-same. How far each claim holds on the papers' maps is the report's to say.
+same. How far each claim holds on the papers' maps is in the report.
 """
 
 import csv
@@ -130,14 +130,14 @@ def test_every_agent_of_a_quick_set_arrives_on_generated_maps(name, quick):
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_no_agent_finds_a_way_shorter_than_the_shortest(name, quick):
+def test_no_agent_finds_a_path_shorter_than_the_shortest(name, quick):
     for row in quick(name):
         if row['world'] != 'changing':
             assert float(row['cost']) >= float(row['optimal_cost']) - 1e-5, row
 
 
 @pytest.mark.parametrize('name', NAMES)
-def test_an_experiment_says_where_its_conditions_come_from(name):
+def test_an_experiment_documents_where_its_conditions_come_from(name):
     experiment = next(experiment for experiment in FROM_PAPERS if experiment.name == name)
     assert len(experiment.parts.__doc__) > 200
     full, small = (experiment.parts(PartOptions(quick=quick)) for quick in (False, True))
@@ -188,9 +188,9 @@ def test_both_rows_of_table_1_have_the_same_expansions_an_action(quick):
             assert int(row['k']) == math.floor(0.9 * float(row['x']))
 
 
-def test_rows_tell_whether_the_agent_was_on_another_path_when_the_optimal_one_was_found(quick):
+def test_a_row_records_whether_the_agent_was_on_another_path_when_the_optimal_one_was_found(quick):
     """Where a run was before the move of that interval, against a search by itself."""
-    told = defaultdict(set)
+    found = defaultdict(set)
     for task in itertools.islice(tasks_of('2009', PAPER_2009.parts(PartOptions(quick=True))[2:], seed=0), 6):
         ground = MapInstance(task)
         for row, setting in zip(rows_of(task), task.settings, strict=True):
@@ -200,8 +200,8 @@ def test_rows_tell_whether_the_agent_was_on_another_path_when_the_optimal_one_wa
                 planner.step()
             optimal = find_path(Grid(ground.true), *ground.problem, tba_star(ties='larger_g')).cells
             assert row['aside_when_found'] == (before not in optimal)
-            told[setting.series].add(row['aside_when_found'])
-    assert set().union(*told.values()) == {0, 1}
+            found[setting.series].add(row['aside_when_found'])
+    assert set().union(*found.values()) == {0, 1}
     others = [row for row in quick('2009') if row['series'] in ('late A*', 'LRTA*', 'LSS-LRTA*')]
     assert {row['aside_when_found'] for row in others} == {''}
 
@@ -233,7 +233,7 @@ def test_known_terrain_movements_in_excess_of_a_star_fall_with_the_interval(quic
 
 
 @pytest.mark.parametrize('part', ['Table 2', 'Table 3'])
-def test_unknown_terrain_intervals_fall_and_complete_searches_walk_the_same_way(part, quick):
+def test_unknown_terrain_intervals_fall_and_complete_searches_make_the_same_movements(part, quick):
     table = Curves(quick('2012'), part)
     for series in ('Repeated A*', 'Adaptive A*', 'D* Lite'):
         assert len(set(table.over_x('moves', series))) == 1
@@ -358,7 +358,7 @@ def test_real_time_search_that_follows_whole_paths_searches_less_and_walks_more(
         assert part.mean('moves', whole, 16) > part.mean('moves', one, 16)
 
 
-def test_rows_tell_in_how_many_intervals_d_star_lite_finds_its_first_path(quick):
+def test_a_row_records_in_how_many_intervals_d_star_lite_finds_its_first_path(quick):
     """It waits until then, and moves from then on: with intervals without end it is the first."""
     for row in quick('2012') + quick('ours-replanning'):
         if row['series'] != 'D* Lite':
@@ -371,7 +371,7 @@ def test_rows_tell_in_how_many_intervals_d_star_lite_finds_its_first_path(quick)
 
 
 def test_d_star_lite_finds_its_first_path_sooner_where_nothing_is_known(quick):
-    """Section 8.2 of the 2012 paper says why: there are no local minima on a map without obstacles."""
+    """Section 8.2 of the 2012 paper explains it: there are no local minima on a map without obstacles."""
     unknown, partly = (Curves(quick('2012'), part) for part in ('Table 2', 'Table 3'))
     for k in unknown.xs('D* Lite'):
         assert unknown.mean('first_path_intervals', 'D* Lite', k) <= partly.mean('first_path_intervals', 'D* Lite', k)
@@ -436,7 +436,7 @@ def test_rtb_wa_star_arrives_long_before_d_star_lite_when_expansions_are_few(rat
 
 
 # ---------------------------------------------------------------------- a trial
-def test_a_row_tells_what_move_to_goal_tells():
+def test_a_row_has_the_figures_of_move_to_goal():
     """Trials share their grid and the distances to the goal; a run alone on its own grid is the same."""
     part = PAPER_2014.parts(PartOptions(quick=True))[2]
     task = next(tasks_of('2014', (part,), seed=3))
@@ -568,10 +568,10 @@ def is_running(pid):
         return False
 
 
-@pytest.mark.parametrize('way', [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_keeps_the_rows_and_ends_the_workers(way, long_run):
+@pytest.mark.parametrize('interruption', [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_the_rows_and_ends_the_workers(interruption, long_run):
     process, path, workers = long_run
-    process.send_signal(way)
+    process.send_signal(interruption)
     printed, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert 'interrupted: the same command continues' in printed
@@ -603,7 +603,7 @@ def test_a_map_that_has_no_problems_does_not_keep_others_from_being_run(tmp_path
     assert 'does not have a folder bg512' in done.stdout
 
 
-def test_a_worker_that_is_killed_is_told_and_the_rows_stay(long_run):
+def test_a_worker_that_is_killed_is_reported_and_the_rows_stay(long_run):
     process, path, _ = long_run
     os.kill(busiest(children(process.pid)), signal.SIGKILL)
     printed, _ = process.communicate(timeout=60)
@@ -631,12 +631,12 @@ def test_rows_with_other_columns_are_not_mixed_with_ours(tmp_path):
     assert 'other columns (back_moves, moves_back)' in done.stderr
 
 
-def test_a_session_tells_where_its_rows_come_from(tmp_path):
+def test_a_session_records_where_its_rows_come_from(tmp_path):
     carry_out('2014', tmp_path, '--quick', '--problems', '1', '--jobs', '1')
-    told = (tmp_path / '2014-quick.sessions.jsonl').read_text()
+    session = (tmp_path / '2014-quick.sessions.jsonl').read_text()
     for name in ('date', 'commit', 'cpu', 'python', 'numpy', 'problems'):
-        assert f'"{name}"' in told
-    assert told.count('\n') == 1
+        assert f'"{name}"' in session
+    assert session.count('\n') == 1
 
 
 def test_a_setting_that_fails_costs_no_row_of_another():
@@ -650,8 +650,8 @@ def test_a_setting_that_fails_costs_no_row_of_another():
 
 
 def test_a_cluster_whose_workers_die_gives_the_rows_of_the_others(monkeypatch):
-    """A task that is the end of every worker it comes to is told as failed. So is, now and then, one that waits for the
-    same worker each time: Dask cannot tell which of them it was."""
+    """A task that is the end of every worker it comes to is reported as failed. Sometimes so is one that waits for the
+    same worker each time: Dask does not know which of them it was."""
     distributed = pytest.importorskip('distributed')
 
     def deadly(task):

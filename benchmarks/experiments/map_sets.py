@@ -1,8 +1,8 @@
-"""The maps of the papers' experiments: from a folder of MovingAI's files, or generated ones that stand in for them.
+"""The maps of the papers' experiments: from a folder of MovingAI's files, or generated ones in their place.
 
 The papers' sets are found by the names of their folders, as MovingAI's archives have them (bg512, wc3maps512, rooms or
 room-map, sc1, dao), and by the names of their files, anywhere below the folder given. What is not there is left out,
-and a line says so.
+and a line names it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SMALLEST = 48
 
 
 def maps_of(set_name: str, folder: Path | None, most: int | None = None, scale: float = 1.0) -> tuple[MapSource, ...]:
-    """The maps of a set; at most so many of them. scale: of generated ones."""
+    """The maps of a set; at most `most` of them. scale: of generated ones."""
     if folder is not None:
         sources: Iterable[MapSource] = _from_folder(set_name, folder)
     else:

@@ -23,7 +23,7 @@ QUICK_SIZES_AND_RATES = ((50, (1, 10)), (250, (0.1, 1)))
 SHORTCUT_OPENED = 8
 """Floating ties take 2 to 12 times the expansions of exact ones on unknown terrain, by the sample: reasons.py."""
 SEARCHED = (128, 1130)
-"""Expansions an interval for real-time search: few, and as many as the 2012 paper's shortest interval has."""
+"""Expansions an interval for real-time search: few, and the 2012 paper's shortest interval."""
 
 
 def switches(options: PartOptions) -> tuple[Part, ...]:
@@ -33,9 +33,9 @@ def switches(options: PartOptions) -> tuple[Part, ...]:
     re-opening: Algorithm 1 as printed re-opens closed states. exact ties: larger g first, newest first, and A* with a
     floating √2, in plain Python, whose expansions alone can be compared (of a whole search: x is inf). lazy as printed:
     Algorithm 3 to the letter; moves that it makes into obstacles are refused and counted. corner cutting: allowed.
-    lazy against eager: by how many cells change, and how long ways are. moves a search: one, or to the end of the path,
-    for RTAA* and daRTAA* on the 2012 paper's maps, known and unknown. Table 2, k / 8: the 2012 paper's unknown terrain
-    with an eighth of the expansions an interval.
+    lazy against eager: by how many cells change, and how long paths are. moves a search: one, or to the end of the
+    path, for RTAA* and daRTAA* on the 2012 paper's maps, known and unknown. Table 2, k / 8: the 2012 paper's unknown
+    terrain with an eighth of the expansions an interval.
     """
     settings = {
         're-opening': (
@@ -73,9 +73,9 @@ def switches(options: PartOptions) -> tuple[Part, ...]:
 
 
 def lazy_against_eager(options: PartOptions) -> tuple[Part, ...]:
-    """Rates below the 2014 paper's, and maps with shorter ways, with an unbounded look-ahead as in its Figure 6.
+    """Rates below the 2014 paper's, and maps with shorter paths, with an unbounded look-ahead as in its Figure 6.
 
-    A change of a certain rate blocks rate / 200 of the free cells: of a way over n cells rate n / 200 on the average.
+    A change of a certain rate blocks rate / 200 of the free cells: of a path over n cells rate n / 200 on average.
     """
     count = options.problems or (4 if options.quick else PROBLEMS)
     return tuple(
@@ -125,7 +125,7 @@ def moves_a_search(options: PartOptions) -> tuple[Part, ...]:
 
 def shorter_intervals(options: PartOptions) -> Part:
     """Under the freespace assumption unknown terrain is open, and with a floating √2 searches on it expand several
-    times as many states as with exact ties; so much less gets done in an interval then."""
+    times as many states as with exact ties; an interval then gets that much less done."""
     table = next(part for part in by_expansions(options) if part.name == 'Table 2')
     return replace(
         table,
@@ -138,7 +138,7 @@ def shorter_intervals(options: PartOptions) -> Part:
 def replanning(options: PartOptions) -> tuple[Part, ...]:
     """D* Lite against RTB-WA* and Repeated A* on the 2014 paper's changing maps.
 
-    D* Lite and Repeated A* wait until they know the whole way, and their intervals count; RTB-WA* moves in every one.
+    D* Lite and Repeated A* wait until they know the whole path, and their intervals count; RTB-WA* moves in every one.
     D* Lite takes every change into its search; Repeated A* has the lazy restart rule. All see all changes at once.
     Corners are not cut, ties go to the larger g.
     """

@@ -27,7 +27,7 @@ def parts(options: PartOptions) -> tuple[Part, ...]:
     Decided here: the maps are the first three of the Warcraft III set (the paper names none), corners are not cut, ties
     go to the larger g. Table 1's late A* has as many expansions an action as TBA* has, ⌊R r⌋, so that acting is all
     that differs. R = 200 is in Table 1 alone, and in Figure 3 as well here. An agent that has not arrived after a
-    million actions is given up; its status says so. PR LRTA* and D LRTA* (Figure 4) need abstractions and pattern
+    million actions is given up; its status is in the row. PR LRTA* and D LRTA* (Figure 4) need abstractions and pattern
     databases and are left out.
     """
     maps = maps_of('WC3', options.maps, MAPS, 0.4 if options.quick else 1.0)

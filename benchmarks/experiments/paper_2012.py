@@ -30,8 +30,8 @@ def by_expansions(options: PartOptions) -> tuple[Part, ...]:
     moves that the paper's A* waits at 0.3 ms on known terrain; the others are multiples of it, as theirs are of 0.3 ms.
 
     The paper's choices: six maps, 300 problems on each with start and goal drawn at random, corners may be cut, ties
-    go to the larger g; the agent sees its eight neighbours; Repeated A* searches again when its path gets dearer. On
-    partly unknown terrain 15 % of the free cells are blocked, and the agent does not know which. The first interval
+    go to the larger g; the agent sees its eight neighbours; Repeated A* searches again when its path costs
+    more. On partly unknown terrain 15 % of the free cells are blocked, unknown to the agent. The first interval
     only searches, so intervals are one more than the agent's own (moves + 1 for agents that always move).
 
     Decided here: problems are solvable, drawn from the largest component of the true map. The surprises of Table 3 are
@@ -44,7 +44,7 @@ def by_expansions(options: PartOptions) -> tuple[Part, ...]:
 def by_time(options: PartOptions) -> tuple[Part, ...]:
     """Tables 1 to 3 with intervals of time: all as by expansions, but k is what fits into 0.3 to 1.5 ms.
 
-    Decided here: each agent walks every problem twice. The first time tells how long one of its expansions takes on
+    Decided here: each agent walks every problem twice. The first time measures how long one of its expansions takes on
     this machine, with moves, learning and restarts in it; the second time k goes with that. So an interval takes as
     long as it should on the average of a run, not each for itself. Everything in these rows depends on the clock.
     """

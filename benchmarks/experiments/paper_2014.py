@@ -24,9 +24,9 @@ def static(options: PartOptions) -> tuple[Part, ...]:
     The paper's choices: maps, look-aheads, weights, 100 solvable problems on each map, ties to the larger g.
 
     Decided here: start and goal are drawn uniformly from the largest component of the map; corners are not cut (the
-    paper does not say; "ours" has both); closed states are not re-opened ("ours" has both); ties of TB-GBFS go to the
-    larger g, too (the paper says so of TB-WA* alone). Runtimes are those of the compiled kernel, whose Open is a binary
-    heap with these ties, as the paper's.
+    paper leaves that open; "ours" has both); closed states are not re-opened ("ours" has both); ties of TB-GBFS go to
+    the larger g, too (the paper has that for TB-WA* alone). Runtimes are those of the compiled kernel, whose Open is a
+    binary heap with these ties, as the paper's.
     """
     sets = (*SMALL_MAPS, 'StarCraft')
     if not options.quick:

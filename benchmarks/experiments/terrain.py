@@ -50,7 +50,7 @@ def rooms(size: int, room: int, seed: int = 0, extra_doors: float = 0.3) -> Bloc
 
 
 def maze(size: int, corridor: int, seed: int = 0) -> Blocked:
-    """A perfect maze: corridors of this width between walls of one cell, one way from anywhere to anywhere."""
+    """A perfect maze: corridors of this width between walls of one cell, one path between any two cells."""
     rng = np.random.default_rng(seed)
     blocked, n = _walled_squares(size, corridor)
     first, second, in_tree = _random_spanning_tree(n, rng)

@@ -48,7 +48,7 @@ KEY = (
     *('experiment', 'part', 'set', 'map', 'problem', 'world', 'rate', 'corner_cutting'),
     *('series', 'algorithm', 'options', 'unit', 'x', 'seed'),
 )
-"""The columns that tell trials apart."""
+"""The columns that identify a trial."""
 
 
 @dataclass(frozen=True)
@@ -149,16 +149,16 @@ def tasks_of(experiment: str, parts: tuple[Part, ...], seed: int) -> Iterator[Ta
             )
 
 
-class ToldTwice(Grid):
-    """The map of a changing world and of its agent, who sees all of it: both tell it of every change, one after the
+class SharedGrid(Grid):
+    """The map of a changing world and of its agent, who sees all of it: both pass every change to it, one after the
     other. What has changed is worked out once, which takes most of the time of such a trial."""
 
-    _told: tuple[ArrayLike, GridChange] | None = None
+    _last: tuple[ArrayLike, GridChange] | None = None
 
     def update(self, values: ArrayLike, at: Cell | None = None) -> GridChange:
-        if self._told is None or self._told[0] is not values:
-            self._told = values, super().update(values, at)
-        return self._told[1]
+        if self._last is None or self._last[0] is not values:
+            self._last = values, super().update(values, at)
+        return self._last[1]
 
 
 class MapInstance:
@@ -215,8 +215,8 @@ class MapInstance:
         return run, budget.expansions if isinstance(budget, Resources) else budget, refused
 
     def _expansions_in(self, interval_ms: float, setting: Setting) -> int:
-        """So many of this agent's expansions fit into an interval, moves and learning included: measured on the same
-        problem, with as many as the 2012 paper's machine made."""
+        """The number of this agent's expansions that fit into an interval, with moves and learning: measured on the
+        same problem, beginning with the number of the 2012 paper's machine."""
         run, _, _ = self._run(setting, round(interval_ms * MS_AT_FIRST))
         return max(1, round(interval_ms * 1e-3 * run.expansions / run.search_time_s))
 
@@ -253,7 +253,7 @@ class MapInstance:
             return Static(true), true
         if setting.world == 'changing':
             changing = Changing(true, setting.rate, seed=self.world_seed)
-            changing.grid = ToldTwice(self.true, corner_cutting=setting.corner_cutting)
+            changing.grid = SharedGrid(self.true, corner_cutting=setting.corner_cutting)
             return changing, changing.grid
         world = Unknown(true, known=self.known if setting.world == 'partly unknown' else None)
         return world, world.initial_grid()
@@ -303,7 +303,7 @@ class MapInstance:
 
 
 def new_agent(setting: Setting, grid: Grid, problem: GridProblem, seed: int, k: int | None = None) -> Any:
-    """k: expansions an interval, in place of what the setting says."""
+    """k: expansions an interval, in place of the setting's."""
     name, options = setting.algorithm, dict(setting.options)
     number = UNBOUNDED if math.isinf(setting.x) else round(setting.x)
     budget: int | Resources = k or number

@@ -1,6 +1,6 @@
 """`python -m benchmarks.node.bench_world SCENE.json FIGURES.json`: maps that change, robots, and a stop-watch.
 
-Planner nodes are measured in it. It costs little, so that they are what is measured, and tells them map, pose and goal
+Planner nodes are measured in it. It costs little, so that they are what is measured, and sends them map, pose and goal
 alone, as any robot would.
 """
 
@@ -39,11 +39,11 @@ CHANGED = 0.01
 PATCHES = 10
 """Map updates a second, where there are any; each is a sixteenth of the map."""
 UNSTEADY_S = 0.05
-"""So much sooner or later a map may come, so that it meets ticks at any moment."""
+"""A map may come this much sooner or later, so that it meets ticks at any moment."""
 CLEAR_M = 0.4
 """Around robots and their goals."""
 NEAR_GOAL_M = 2.0
-"""So near to its goal a robot gets another one: it is always on its way."""
+"""A robot this near to its goal gets another one, so that it always drives."""
 AHEAD_M = 0.6
 """Something is put on a waypoint that is at least so far ahead."""
 MARGIN_M = 0.1
@@ -73,15 +73,15 @@ class BenchScene:
 
 
 class Robot:
-    """Goes straight to its last waypoint, from goal to goal, and notes what it is told when."""
+    """Goes straight to its last waypoint, from goal to goal, and records what it receives and when."""
 
     def __init__(self, node: Node, namespace: str, start: Place, goals: list[Place]) -> None:
         self.planner = f'{namespace}/tb_planner: planner'
         self.place = start
         self.waypoint: Place | None = None
-        self.heard_ns: list[int] = []
+        self.received_ns: list[int] = []
         """When waypoints came in."""
-        self.told: list[dict[str, str]] = []
+        self.diagnostics: list[dict[str, str]] = []
         """The planner's diagnostics."""
         self.reactions_ms: list[float] = []
         """From the moment before a map was published to a waypoint that keeps off what is new there."""
@@ -97,7 +97,7 @@ class Robot:
         return self._goals[0]
 
     @property
-    def is_heard(self) -> bool:
+    def is_connected(self) -> bool:
         return bool(self._goal.get_subscription_count() and self._poses.get_subscription_count())
 
     @property
@@ -108,7 +108,7 @@ class Robot:
         self._goal.publish(pose_message(Pose2D(*self.goal), 'map', _NO_TIME))
 
     def step(self) -> None:
-        """Moves on and says where it is."""
+        """Moves on and publishes its pose."""
         x, y = self.place
         if self.waypoint is not None:
             dx, dy = self.waypoint[0] - x, self.waypoint[1] - y
@@ -125,14 +125,14 @@ class Robot:
         self._in_the_way = to, radius_m, since_ns
 
     def _take(self, message: PoseStamped, info: dict[str, int]) -> None:
-        heard_ns = info['received_timestamp']
-        self.heard_ns.append(heard_ns)
+        received_ns = info['received_timestamp']
+        self.received_ns.append(received_ns)
         self.waypoint = message.pose.position.x, message.pose.position.y
         if self._in_the_way is None:
             return
         thing, radius_m, since_ns = self._in_the_way
-        if heard_ns > since_ns and distance_m(thing, self.place, self.waypoint) > radius_m + MARGIN_M:
-            self.reactions_ms.append((heard_ns - since_ns) / 1e6)
+        if received_ns > since_ns and distance_m(thing, self.place, self.waypoint) > radius_m + MARGIN_M:
+            self.reactions_ms.append((received_ns - since_ns) / 1e6)
             self._in_the_way = None
 
 
@@ -164,9 +164,9 @@ class Playground:
         self._timer.cancel()
 
     @property
-    def is_heard(self) -> bool:
+    def is_connected(self) -> bool:
         listeners = self._maps.get_subscription_count()
-        return listeners >= len(self.robots) and all(robot.is_heard for robot in self.robots)
+        return listeners >= len(self.robots) and all(robot.is_connected for robot in self.robots)
 
     def begin(self) -> None:
         """Things are there, robots have goals, and from now on the map changes."""
@@ -185,7 +185,7 @@ class Playground:
         for status in message.status:
             for robot in self.robots:
                 if status.name == robot.planner:
-                    robot.told.append({item.key: item.value for item in status.values})
+                    robot.diagnostics.append({item.key: item.value for item in status.values})
 
     # -------------------------------------------------------------------------------------------------- the map
     @property
@@ -193,7 +193,7 @@ class Playground:
         return round(CHANGED * self._size**2 / self._turns_a_second)
 
     def _change(self) -> None:
-        """Once a second something appears on the waypoints of robots, and it is watched when they are told."""
+        """Once a second something appears on the waypoints of robots, and their reaction is measured."""
         unsteady_s = self._random.uniform(-UNSTEADY_S, UNSTEADY_S)
         self._timer.timer_period_ns = round((1 + unsteady_s) / self._turns_a_second * 1e9)
         self._turn += 1
@@ -229,7 +229,7 @@ class Playground:
 
 
 class _Updates:
-    """Says map_msgs/OccupancyGridUpdate, which may not be installed."""
+    """Publishes map_msgs/OccupancyGridUpdate, which may not be installed."""
 
     def __init__(self, node: Node) -> None:
         from map_msgs.msg import OccupancyGridUpdate
@@ -247,13 +247,13 @@ class _Updates:
 
 
 class RobotStopWatch:
-    """From its making to stop(): what planners, this process and the whole machine took, and what robots heard."""
+    """From its making to stop(): what planners, this process and the whole machine took, and what robots received."""
 
     def __init__(self, robots: list[Robot], pids: list[int]) -> None:
         self._robots = robots
         self._pids = pids
         for robot in robots:
-            del robot.heard_ns[:], robot.told[:-1], robot.reactions_ms[:]
+            del robot.received_ns[:], robot.diagnostics[:-1], robot.reactions_ms[:]
             robot.without_reaction = 0
         self._before = self._used_s()
         self._machine = machine_time()
@@ -275,10 +275,10 @@ class RobotStopWatch:
             'robots': [
                 {
                     'planner_percent': percent,
-                    'heard_s': [heard_ns / 1e9 for heard_ns in robot.heard_ns],
+                    'received_s': [received_ns / 1e9 for received_ns in robot.received_ns],
                     'reactions_ms': list(robot.reactions_ms),
                     'without_reaction': robot.without_reaction,
-                    'told': robot.told,  # those that come after this, too
+                    'diagnostics': robot.diagnostics,  # those that come after this, too
                 }
                 for robot, percent in zip(self._robots, planners)
             ],
@@ -286,7 +286,7 @@ class RobotStopWatch:
 
 
 def distance_m(point: Place, begin: Place, end: Place) -> float:
-    """From a point to the straight way between two places."""
+    """From a point to the line between two places."""
     (x, y), (dx, dy) = np.subtract(point, begin), np.subtract(end, begin)
     along = (x * dx + y * dy) / max(dx * dx + dy * dy, 1e-12)
     part = min(max(along, 0.0), 1.0)
@@ -308,21 +308,23 @@ def _holds(box: Box, cell: Cell) -> bool:
 
 
 def play(watch: measuring.NodeWatch, scene: BenchScene) -> dict[str, Any]:
-    """Waits until all planners plan, lets them do so for a while, and tells what was seen."""
+    """Waits until all planners plan, lets them do so for a while, and returns what was measured."""
     bench_world = Playground(watch.node, scene)
     robots = bench_world.robots
-    watch.wait_until(lambda: bench_world.is_heard, START_LIMIT_S, 'not every planner was there')
+    watch.wait_until(lambda: bench_world.is_connected, START_LIMIT_S, 'not every planner was there')
     bench_world.begin()
     watch.wait_until(
-        lambda: all(robot.heard_ns and robot.told for robot in robots), START_LIMIT_S, 'not every robot was told'
+        lambda: all(robot.received_ns and robot.diagnostics for robot in robots),
+        START_LIMIT_S,
+        'not every robot received diagnostics',
     )
     watch.wait(SETTLE_S)
     stop_watch = RobotStopWatch(robots, scene.pids)
     watch.wait(scene.seconds)
     figures = stop_watch.stop()
-    told = [len(robot.told) for robot in robots]
+    counts = [len(robot.diagnostics) for robot in robots]
     watch.wait_until(
-        lambda: all(len(robot.told) > before for robot, before in zip(robots, told)),
+        lambda: all(len(robot.diagnostics) > before for robot, before in zip(robots, counts)),
         LAST_WORDS_LIMIT_S,
         'no last words',
     )

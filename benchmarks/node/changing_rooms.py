@@ -53,9 +53,9 @@ class Things:
         self._present = np.zeros_like(self._possible)
 
     def change(self, box: Box, cells: int, keep_clear: Iterable[Box], put_at: Iterable[Cell] = ()) -> list[Box]:
-        """So many cells of the box change, once things are there: half of them become free, half occupied.
+        """This number of cells of the box changes, once things are there: half of them become free, half occupied.
 
-        Nothing appears where it has to be clear. Tells where things were put on the cells that they were asked for.
+        Nothing appears where it has to be clear. Returns where things were put on the cells that they were asked for.
         """
         part = self._squares(box)
         gone = np.argwhere(self._present[part.slices]) + np.array((part.y0, part.x0))

@@ -17,11 +17,11 @@ from rclpy.node import Node
 from tb_planner.ros.main import init_with_signals
 
 WAKE_S = 0.1
-"""How often it looks whether it is told to end."""
+"""How often it checks for a request to end."""
 
 
 class MeasurementAborted(RuntimeError):
-    """Something that was waited for has not happened in time, or the process was told to end."""
+    """Something that was waited for has not happened in time, or the process was asked to end."""
 
 
 class NodeWatch:
@@ -29,12 +29,12 @@ class NodeWatch:
 
     def __init__(self, node: Node, shutdown_requested: threading.Event) -> None:
         self.node = node
-        self._told_to_end = shutdown_requested
+        self._shutdown_requested = shutdown_requested
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(node)
 
     def wait_until(self, condition: Callable[[], object], limit_s: float, what: str) -> None:
-        """what: is said if it has not come true within the limit."""
+        """what: the message if it has not come true within the limit."""
         if not self._comes_true(condition, limit_s):
             raise MeasurementAborted(f'{what} within {limit_s:g} s')
 
@@ -44,8 +44,8 @@ class NodeWatch:
     def _comes_true(self, condition: Callable[[], object], limit_s: float) -> bool:
         deadline = time.monotonic() + limit_s
         while not condition():
-            if self._told_to_end.is_set():
-                raise MeasurementAborted('told to end')
+            if self._shutdown_requested.is_set():
+                raise MeasurementAborted('asked to end')
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 return False
@@ -54,7 +54,7 @@ class NodeWatch:
 
 
 def main(name: str, measure: Callable[[NodeWatch, dict[str, Any]], dict[str, Any]]) -> int:
-    """Measures, with a node of this name, what the scene says; 0 if the figures are written, 1 if it was cut short."""
+    """Measures, with a node of this name, the scene; 0 if the figures are written, 1 if it was cut short."""
     scene_path, figures_path = map(Path, sys.argv[1:3])
     shutdown_requested = init_with_signals([])
     node = rclpy.create_node(name)

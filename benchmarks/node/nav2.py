@@ -17,7 +17,7 @@ from tb_planner.ros.processes import Domain, Processes, ros_arguments
 
 SECONDS, QUICK_SECONDS = 60.0, 4.0
 AFTER_S = 6.0
-"""Maps change so much longer than requests are made: the client starts when the planner is there."""
+"""Maps change for this time after the last request: the client starts when the planner is there."""
 LIMIT_MS = 20.0
 """The default of Nav2's trees; a goal acknowledged later has failed."""
 TICK_FREQUENCY = 20.0
@@ -44,7 +44,7 @@ SCENARIOS = (
 )
 EXPLANATION = f"""\
 A costmap of 2000² cells, 10 updates a second, 1 % of its cells change; {TICK_FREQUENCY:g} ticks a second. A robot
-is on its way to a goal of its own. one-path: the same path across the map is asked for again and again; new-paths: the
+drives to a goal of its own. one-path: the same path across the map is asked for again and again; new-paths: the
 same, while a second client gets other paths as long as that; search: paths that take TBA* seconds to find, canceled
 while they are searched for; long-search: the same, and a tick searches 45 of its 50 ms. Acknowledgement: from sending
 a goal to hearing that it is accepted, in the client."""
@@ -102,9 +102,9 @@ def measured(scenario: Nav2Scenario, size: int, seconds: float, seed: int) -> tu
             clients = [('nav2_client', {**asked, 'what': what}) for what in scenario.asks]
             started = []
             for number, (module, scene) in enumerate([('bench_world', changing), *clients]):
-                told, figures = folder / f'{number}.json', folder / f'{number}_figures.json'
-                told.write_text(json.dumps(scene))
-                arguments = [str(told), str(figures)]
+                scene_path, figures = folder / f'{number}.json', folder / f'{number}_figures.json'
+                scene_path.write_text(json.dumps(scene))
+                arguments = [str(scene_path), str(figures)]
                 started.append((processes.start_module(f'benchmarks.node.{module}', arguments), figures))
             for process, _ in reversed(started):
                 wait_for(process, processes, seconds + BEYOND_S)
@@ -118,17 +118,17 @@ def client_figures(client: dict[str, Any]) -> Row:
         'requests': len(acknowledged_ms),
         **{f'acknowledged_{name}_ms': value for name, value in percentiles(acknowledged_ms).items()},
         'too_late': sum(time_ms > LIMIT_MS for time_ms in acknowledged_ms),
-        **{f'answered_{name}_ms': value for name, value in percentiles(client['answered_ms']).items()},
+        **{f'result_{name}_ms': value for name, value in percentiles(client['result_ms']).items()},
         'outcomes': ', '.join(f'{count} {outcome}' for outcome, count in sorted(client['outcomes'].items())),
     }
 
 
 def planner_figures(robot: dict[str, Any]) -> Row:
-    last = robot['told'][-1]
-    told = ('acknowledgement_p99_ms', 'acknowledgement_max_ms', 'action_thread_jitter_p99_ms', 'paths_unchanged')
+    last = robot['diagnostics'][-1]
+    reported = ('acknowledgement_p99_ms', 'acknowledgement_max_ms', 'action_thread_jitter_p99_ms', 'paths_unchanged')
     figures = robot_figures(robot, 1 / TICK_FREQUENCY)
     kept = ('ticks', 'missed_ticks', 'overruns', 'tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'planner_percent')
-    return {**{name: figures[name] for name in kept}, **{name: float(last[name]) for name in told}}
+    return {**{name: figures[name] for name in kept}, **{name: float(last[name]) for name in reported}}
 
 
 FIGURES = {
@@ -137,11 +137,11 @@ FIGURES = {
     'acknowledged_p99_ms': '              p99',
     'acknowledged_max_ms': '              max',
     'too_late': f'              later than {LIMIT_MS:g} ms',
-    'answered_p50_ms': 'goal to result, p50 ms',
-    'answered_p99_ms': '                p99',
+    'result_p50_ms': 'goal to result, p50 ms',
+    'result_p99_ms': '                p99',
     'outcomes': 'results',
     'paths_unchanged': 'paths that were the same message again',
-    'acknowledgement_p99_ms': 'goal taken to answer, as diagnostics tell, p99 ms',
+    'acknowledgement_p99_ms': 'goal taken to acknowledgement, from diagnostics, p99 ms',
     'action_thread_jitter_p99_ms': 'jitter of the thread of the actions, p99 ms',
     'tick_p50_ms': 'tick, p50 ms',
     'tick_p99_ms': '      p99',

@@ -23,8 +23,8 @@ from benchmarks.node.nav2 import CANCELED, ONE_PATH
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.ros.conversions import pose_message
 
-START_LIMIT_S, ANSWER_LIMIT_S = 60.0, 10.0
-LEGS = 12
+START_LIMIT_S, RESULT_LIMIT_S = 60.0, 10.0
+SEGMENTS = 12
 """Of a path that takes seconds to find: it is canceled before."""
 CANCEL_S = (0.02, 0.15)
 PAUSE_S = (0.0, 0.05)
@@ -57,7 +57,7 @@ class Client:
         else:
             self._client = ActionClient(watch.node, ComputePathThroughPoses, 'compute_path_through_poses')
         self.acknowledged_ms: list[float] = []
-        self.answered_ms: list[float] = []
+        self.result_ms: list[float] = []
         self.outcomes: Counter[str] = Counter()
 
     def ask_for_long(self) -> None:
@@ -67,7 +67,7 @@ class Client:
         while not self._ask() and time.monotonic() < deadline:
             self._watch.wait(0.5)
         self.acknowledged_ms.clear()
-        self.answered_ms.clear()
+        self.result_ms.clear()
         self.outcomes.clear()
         deadline = time.monotonic() + self._asking.seconds
         while time.monotonic() < deadline:
@@ -77,10 +77,10 @@ class Client:
     def _ask(self) -> bool:
         """Whether the goal was accepted."""
         sent_s = time.perf_counter()
-        answer = self._client.send_goal_async(self._goal())
-        answer.add_done_callback(lambda _: self.acknowledged_ms.append((time.perf_counter() - sent_s) * 1e3))
-        self._watch.wait_until(answer.done, ANSWER_LIMIT_S, 'no answer to a goal')
-        handle = answer.result()
+        sent = self._client.send_goal_async(self._goal())
+        sent.add_done_callback(lambda _: self.acknowledged_ms.append((time.perf_counter() - sent_s) * 1e3))
+        self._watch.wait_until(sent.done, RESULT_LIMIT_S, 'no acknowledgement of a goal')
+        handle = sent.result()
         if not handle.accepted:
             self.outcomes['rejected'] += 1
             return False
@@ -88,8 +88,8 @@ class Client:
         if self._asking.what == CANCELED:
             self._watch.wait(self._random.uniform(*CANCEL_S))
             handle.cancel_goal_async()
-        self._watch.wait_until(result.done, ANSWER_LIMIT_S, 'no result')
-        self.answered_ms.append((time.perf_counter() - sent_s) * 1e3)
+        self._watch.wait_until(result.done, RESULT_LIMIT_S, 'no result')
+        self.result_ms.append((time.perf_counter() - sent_s) * 1e3)
         self.outcomes[_outcome(result.result())] += 1
         return True
 
@@ -97,24 +97,24 @@ class Client:
         if self._asking.what == ONE_PATH:
             return self._to_pose.Goal(goal=self._places[1])
         first = self._random.randrange(4)  # else a search would go on from request to request
-        legs = LEGS if self._asking.what == CANCELED else 1
-        goals = [self._places[(first + i) % 4] for i in range(legs)]
+        segments = SEGMENTS if self._asking.what == CANCELED else 1
+        goals = [self._places[(first + i) % 4] for i in range(segments)]
         return self._through_poses.Goal(goals=goals, start=self._places[first - 1], use_start=True)
 
 
-def _outcome(answer: Any) -> str:
-    if answer.status == GoalStatus.STATUS_SUCCEEDED:
+def _outcome(result: Any) -> str:
+    if result.status == GoalStatus.STATUS_SUCCEEDED:
         return 'found'
-    return 'canceled' if answer.status == GoalStatus.STATUS_CANCELED else f'error {answer.result.error_code}'
+    return 'canceled' if result.status == GoalStatus.STATUS_CANCELED else f'error {result.result.error_code}'
 
 
 def ask(watch: measuring.NodeWatch, asking: Asking) -> dict[str, Any]:
-    """Asks for paths, and tells how long answers took."""
+    """Requests paths, and returns how long results took."""
     client = Client(watch, asking)
     client.ask_for_long()
     return {
         'acknowledged_ms': client.acknowledged_ms,
-        'answered_ms': client.answered_ms,
+        'result_ms': client.result_ms,
         'outcomes': client.outcomes,
     }
 

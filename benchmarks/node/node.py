@@ -55,7 +55,7 @@ def plan(options: argparse.Namespace) -> RunPlan:
         print('map_msgs is not installed: 1000-patches is left out')
         chosen = [scenario for scenario in chosen if not scenario.patches]
     if options.thing < 1:
-        raise SystemExit(f'--thing is {options.thing}; it is at least 1')
+        raise SystemExit(f'--thing is {options.thing}; it must be at least 1')
     seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     repeats = options.repeats or 1
     total = round(seconds * repeats * len(chosen))
@@ -88,7 +88,7 @@ def runs(chosen: Sequence[NodeScenario], options: argparse.Namespace, seconds: f
 
 
 def measured(scenario: NodeScenario, thing: int, seconds: float, seed: int) -> dict[str, Any]:
-    """Starts planners and their bench_world as processes, and tells what the bench_world saw."""
+    """Starts planners and their bench_world as processes, and returns what the bench_world measured."""
     with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
         folder = Path(name)
         with Processes(folder, domain.environment(folder)) as processes:
@@ -126,22 +126,22 @@ def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None
             break
         bench_world.wait(0.5)
     if bench_world.exit_code != 0:
-        said = '\n'.join(
+        printed = '\n'.join(
             '\n'.join([f'--- {process.name}, exit code {process.exit_code}', *process.said.splitlines()[-LAST_LINES:]])
             for process in processes.all
         )
-        raise RuntimeError(f'no figures\n{said}')
+        raise RuntimeError(f'no figures\n{printed}')
 
 
 def robot_figures(robot: dict[str, Any], period_s: float) -> Row:
-    first, last = robot['told'][0], robot['told'][-1]
+    first, last = robot['diagnostics'][0], robot['diagnostics'][-1]
     counted = {name: int(last[name]) - int(first[name]) for name in ('ticks', 'missed_ticks', 'overruns')}
-    intervals_s = np.diff(robot['heard_s'])
+    intervals_s = np.diff(robot['received_s'])
     jitter_ms = np.abs(intervals_s - period_s) * 1e3
-    map_to_waypoint_ms = [float(told['map_to_waypoint_ms'] or 'nan') for told in robot['told']]
+    map_to_waypoint_ms = [float(values['map_to_waypoint_ms'] or 'nan') for values in robot['diagnostics']]
     return {
         **counted,
-        'waypoints': len(robot['heard_s']),
+        'waypoints': len(robot['received_s']),
         'missed_waypoints': int(np.maximum(np.rint(intervals_s / period_s) - 1, 0).sum()),
         **{f'tick_{name}_ms': float(last[f'tick_{name}_ms']) for name in ('p50', 'p99', 'max')},
         **{f'tick_jitter_{name}_ms': float(last.get(f'tick_jitter_{name}_ms', 'nan')) for name in ('p99', 'max')},
@@ -166,19 +166,19 @@ FIGURES = {
     'ticks': 'ticks',
     'missed_ticks': 'missed ticks',
     'overruns': 'ticks longer than a period',
-    'waypoints': 'waypoints heard',
+    'waypoints': 'waypoints received',
     'missed_waypoints': 'periods without a waypoint',
     'tick_p50_ms': 'tick, p50 ms',
     'tick_p99_ms': '      p99',
     'tick_max_ms': '      max',
     'tick_jitter_p99_ms': "jitter of ticks' begins, p99 ms",
     'tick_jitter_max_ms': '                         max',
-    'waypoint_jitter_p50_ms': 'jitter of waypoints heard, p50 ms',
+    'waypoint_jitter_p50_ms': 'jitter of waypoints received, p50 ms',
     'waypoint_jitter_p99_ms': '                           p99',
     'waypoint_jitter_max_ms': '                           max',
     'map_to_waypoint_p50_ms': 'map received to waypoint, p50 ms',
     'map_to_waypoint_max_ms': '                          max',
-    'reaction_p50_ms': 'map published to waypoint heard, p50 ms',
+    'reaction_p50_ms': 'map published to waypoint received, p50 ms',
     'reaction_p99_ms': '                                 p99',
     'reaction_max_ms': '                                 max',
     'without_reaction': 'maps that another came before',

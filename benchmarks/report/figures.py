@@ -36,7 +36,7 @@ Points = Sequence[tuple[float, float]]
 class Line:
     label: str
     points: Points
-    dashed: bool = False  # published, or another measure; the caption says which
+    dashed: bool = False  # published, or another measure; see the caption
 
 
 @dataclass(frozen=True)
