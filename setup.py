@@ -230,7 +230,7 @@ setup(
             'pandas',
             'pytest',
             'pytest-timeout',
-            'pytest-xdist',
+            'pytest-xdist>=3.7',
             'rosbags>=0.11',
             'ruff~=0.17.4',
             'scipy',
