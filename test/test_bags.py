@@ -205,7 +205,7 @@ class TestReplay:
         params.write_text(as_yaml(PlannerParameters, 'tb_planner', values=PARAMETERS))
         assert main(['replay', str(bag), '-o', str(tmp_path / 'run'), '--params', str(params)]) == 0
         printed = capsys.readouterr().out
-        assert '1, 1 of them reached' in printed
+        assert '1, 1 reached' in printed
         assert 'ARRIVED once' in printed
         assert_records(read_record(tmp_path / 'run'), live)
 
@@ -392,7 +392,11 @@ class TestBadBags:
         folder = files.write(tmp_path / 'bag', live.messages(), 'sqlite3')
         file = next(folder.glob('*.db3'))
         data = file.read_bytes()
-        for output, told in ((file, 'is no record'), (folder, 'is no record'), (tmp_path / 'no' / 'run', 'no folder')):
+        for output, told in (
+            (file, 'not a record'),
+            (folder, 'not a record'),
+            (tmp_path / 'no' / 'run', 'does not exist'),
+        ):
             assert main(['replay', str(folder), '-o', str(output)]) == 2
             assert told in capsys.readouterr().err
         assert file.read_bytes() == data

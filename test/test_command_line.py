@@ -221,7 +221,7 @@ BAD_INPUT = {
     'solve room.map --start 0 0 --goal 8': 'argument --goal: expected 2 arguments',
     'solve room.map --start 0 0 --goal 8 six': "argument --goal: invalid float value: 'six'",
     'solve none.map --start 0 0 --goal 8 6': 'none.map: cannot be read: No such file or directory',
-    'solve room.txt --start 0 0 --goal 8 6': "room.txt: a map ends in .map or .yaml, not in '.txt'",
+    'solve room.txt --start 0 0 --goal 8 6': 'room.txt: maps must be .map or .yaml files',
     'solve room.map --start 0.5 0 --goal 8 6': 'start (0.5, 0) is not a cell; give whole numbers',
     'solve room.map --start 0 nan --goal 8 6': 'start (0, nan) is not finite',
     'solve room.map --start 0 0 --goal 9 6': 'goal (9, 6) is outside the 9 x 7 grid',

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tb_planner.maps.files import MapError, Problem, read_map, read_problems
+from tb_planner.maps.files import MapError, ScenProblem, read_map, read_problems
 
 OCTILE = """type octile
 height 3
@@ -101,10 +101,10 @@ def test_octile_map_is_read_with_other_line_ends_and_header_orders(write, conten
         (OCTILE.replace('width 4', 'width -4'), "width '-4' is not a whole number above 0"),
         (OCTILE.replace('height 3', 'height 0'), "height '0' is not a whole number above 0"),
         (OCTILE.replace('\nmap', ''), "line 4 is '.G@.', not 'map'"),
-        (OCTILE.replace('height 3', 'height 4'), '3 rows, but the header says height 4'),
-        (OCTILE.replace('height 3', 'height 2'), '3 rows, but the header says height 2'),
-        (OCTILE.replace('SWTO', 'SWT'), 'row 1 has 3 cells, but the header says width 4'),
-        (OCTILE.replace('SWTO', 'SWTOO'), 'row 1 has 5 cells, but the header says width 4'),
+        (OCTILE.replace('height 3', 'height 4'), '3 rows, but the header has height 4'),
+        (OCTILE.replace('height 3', 'height 2'), '3 rows, but the header has height 2'),
+        (OCTILE.replace('SWTO', 'SWT'), 'row 1 has 3 cells, but the header has width 4'),
+        (OCTILE.replace('SWTO', 'SWTOO'), 'row 1 has 5 cells, but the header has width 4'),
         (OCTILE.replace('SWTO', 'SWxO'), "row 1 has 'x' at 2, which is not one of .GSW@OT"),
         (OCTILE.replace('SWTO', 'SW\u00e9O'), "row 1 has '\u00e9' at 2, which is not one of .GSW@OT"),
         (b'\x89PNG\xff\xff', 'byte 0 is not text'),
@@ -122,8 +122,8 @@ def test_missing_map_is_refused_by_name(tmp_path):
 
 
 def test_other_suffixes_are_refused(tmp_path):
-    assert message_of(tmp_path / 'a.pgm').endswith("a map ends in .map or .yaml, not in '.pgm'")
-    assert message_of(tmp_path / 'a').endswith('a map ends in .map or .yaml, and this name has no ending')
+    assert message_of(tmp_path / 'a.pgm').endswith('maps must be .map or .yaml files')
+    assert message_of(tmp_path / 'a').endswith('maps must be .map or .yaml files')
 
 
 @pytest.mark.parametrize('separator', ['\t', ' '])
@@ -131,8 +131,8 @@ def test_problems_are_read_with_tabs_and_with_spaces(write, separator):
     rows = [[3, 'maps/a.map', 512, 256, 1, 2, 3, 4, 4.41421], [10, 'maps/a.map', 512, 256, 9, 8, 9, 8, 0]]
     lines = ['version 1', *(separator.join(str(column) for column in row) for row in rows), '']
     assert list(read_problems(write('a.map.scen', '\n'.join(lines)))) == [
-        Problem(3, 'maps/a.map', 512, 256, (1, 2), (3, 4), 4.41421),
-        Problem(10, 'maps/a.map', 512, 256, (9, 8), (9, 8), 0.0),
+        ScenProblem(3, 'maps/a.map', 512, 256, (1, 2), (3, 4), 4.41421),
+        ScenProblem(10, 'maps/a.map', 512, 256, (9, 8), (9, 8), 0.0),
     ]
 
 

@@ -1,7 +1,7 @@
-"""Messages as the bytes that were on the wire, to the core's words. What cannot be used raises BadMessage with the
-value and the limit. No ROS is needed for it: the node reads large messages so, and bags are read so altogether.
+"""Serialised ROS messages to the planner's types, without ROS: the node decodes large messages here, bags all of them.
 
-The layout is CDR: every number at a multiple of its own size, counted from behind four bytes that tell the byte order.
+A message that cannot be used raises BadMessage with value and limit. The layout is CDR: every number lies at a multiple
+of its own size, counted from the end of a header of four bytes, which has the byte order.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tb_planner.geometry import Cell, MapGeometry, Pose2D
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 
 MAX_CELLS = 10**8
-"""The largest map that is taken: 10,000 x 10,000 cells need some 3 GB."""
+"""The largest map: 10,000 x 10,000 cells need some 3 GB."""
 MIN_RESOLUTION_M, MAX_RESOLUTION_M = 1e-4, 1e3
-"""Of a map: in cells of a millionth of a metre every distance would be millions of cells."""
+"""The range of a map's resolution: with cells of a micrometre every distance would be millions of cells."""
 MAX_COORDINATE_M = 1e7
-"""Positions farther from the origin are taken for nonsense: doubles would still tell millimetres there."""
+"""Positions farther from the origin are rejected, although doubles would still resolve millimetres there."""
 
 _TILTED = 1e-3
 _NOT_UNIT = 0.05
@@ -31,7 +31,7 @@ _STRIPE = 2**20
 
 
 class BadMessage(BadInput):
-    """A message that cannot be used; says what it held and what is possible."""
+    """A message that cannot be used; the text has the value and the limit."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +64,20 @@ class Patch:
 
 
 def occupancy_from_cdr(data: bytes) -> Occupancy:
-    """nav_msgs/OccupancyGrid. Values other than -1 and 0 to 100 are refused: a guess might lead through a wall."""
+    """nav_msgs/OccupancyGrid. Values other than -1 and 0 to 100 are rejected: a guess might lead through a wall."""
     reader = _Reader(data, 'map')
     stamp_ns, frame = reader.header()
     reader.numbers('iI')  # map_load_time
     resolution, width, height = reader.numbers('fII')
     x, y, z, *orientation = reader.numbers('7d')
     _check_size('map', width, height)
-    # 0.05 comes as the float32 next to it; a map of a thousand cells would be out by some micrometres
+    # 0.05 arrives as the nearest float32; a map of a thousand cells would be off by some micrometres
     resolution_m = float(str(np.float32(resolution)))
     if not (math.isfinite(resolution_m) and resolution_m > 0):
-        raise BadMessage(f'map has a resolution of {resolution_m} m; it is finite and above 0')
+        raise BadMessage(f'map has a resolution of {resolution_m} m; it must be finite and above 0')
     if not MIN_RESOLUTION_M <= resolution_m <= MAX_RESOLUTION_M:
-        limits = f'{MIN_RESOLUTION_M:g} to {MAX_RESOLUTION_M:g} m'
-        raise BadMessage(f'map has a resolution of {resolution_m:g} m; {limits} are possible')
+        limits = f'between {MIN_RESOLUTION_M:g} and {MAX_RESOLUTION_M:g} m'
+        raise BadMessage(f'map has a resolution of {resolution_m:g} m; it must be {limits}')
     check_place('map origin', x, y, z)
     origin = (x, y, _planar_yaw('map origin', *orientation))
     values = reader.cells(width, height)
@@ -103,7 +103,7 @@ def pose_from_cdr(data: bytes, type_name: str, what: str = 'pose') -> StampedPos
 
 
 def transforms_from_cdr(data: bytes) -> list[tuple[str, StampedPose]]:
-    """tf2_msgs/TFMessage: frames, and where each lies in the frame above it."""
+    """tf2_msgs/TFMessage: child frames, and the pose of each in its parent."""
     reader = _Reader(data, 'transform')
     transforms = []
     for _ in range(reader.numbers('I')[0]):
@@ -114,19 +114,19 @@ def transforms_from_cdr(data: bytes) -> list[tuple[str, StampedPose]]:
 
 
 def check_place(what: str, *position: float) -> None:
-    """Raises BadMessage for a position that is none."""
-    if not all(abs(value) <= MAX_COORDINATE_M for value in position):  # also refuses nan
+    """Raises BadMessage unless the position is finite and near enough."""
+    if not all(abs(value) <= MAX_COORDINATE_M for value in position):  # also rejects nan
         shown = ', '.join(f'{value:g}' for value in position)
-        raise BadMessage(f'{what} is at ({shown}); positions are finite, at most {MAX_COORDINATE_M:g} m')
+        raise BadMessage(f'{what} is at ({shown}); coordinates must be finite and at most {MAX_COORDINATE_M:g} m')
 
 
 def yaw_of(x: float, y: float, z: float, w: float, what: str = 'orientation') -> float:
-    """The turn about the vertical of a quaternion that is one."""
+    """The yaw of a unit quaternion; raises BadMessage for others."""
     length = math.sqrt(x * x + y * y + z * z + w * w)
-    if not abs(length - 1) <= _NOT_UNIT:  # also refuses nan
+    if not abs(length - 1) <= _NOT_UNIT:  # also rejects nan
         raise BadMessage(
-            f'{what} has the orientation ({x:g}, {y:g}, {z:g}, {w:g}) of length {length:g}; it is 1, and (0, 0, 0, 1) '
-            'is no turn'
+            f'{what} has the orientation ({x:g}, {y:g}, {z:g}, {w:g}) of length {length:g}; the length '
+            'must be 1, as of (0, 0, 0, 1)'
         )
     return math.atan2(2 * (w * z + x * y), w * w + x * x - y * y - z * z)
 
@@ -148,7 +148,7 @@ class _Reader:
         try:
             values = struct.unpack_from(self._order + codes, self._data, self._at)
         except struct.error:
-            raise BadMessage(f'{self._what} ends after {len(self._data)} bytes; it has more to say') from None
+            raise BadMessage(f'{self._what} ends after {len(self._data)} bytes; it is incomplete') from None
         self._at += struct.calcsize(self._order + codes)
         return values
 
@@ -173,9 +173,11 @@ class _Reader:
         """The sequence of occupancy values at the end of a message, as [y, x], without a copy."""
         (length,) = self.numbers('I')
         if length != width * height:
-            raise BadMessage(f'{self._what} of {width} x {height} cells has {length} values; it has {width * height}')
+            raise BadMessage(
+                f'{self._what} of {width} x {height} cells has {length} values; it must have {width * height}'
+            )
         if len(self._data) < self._at + length:
-            raise BadMessage(f'{self._what} ends after {len(self._data)} bytes; it has {self._at + length}')
+            raise BadMessage(f'{self._what} ends after {len(self._data)} bytes; it must have {self._at + length}')
         values = np.frombuffer(self._data, np.int8, length, self._at)
         self._check_values(values, width)
         return values.reshape(height, width)
@@ -187,18 +189,20 @@ class _Reader:
                 value = int(stripe[where])
                 if not UNKNOWN <= value <= OCCUPIED:
                     y, x = divmod(start + where, width)
-                    raise BadMessage(f'{self._what} has {value} at ({x}, {y}); it has -1 (unknown) or 0 to {OCCUPIED}')
+                    raise BadMessage(
+                        f'{self._what} has {value} at ({x}, {y}); it must be -1 (unknown) or 0 to {OCCUPIED}'
+                    )
 
 
 def _check_size(what: str, width: int, height: int) -> None:
     if width == 0 or height == 0:
-        raise BadMessage(f'{what} of {width} x {height} cells is empty; it has at least 1 x 1')
+        raise BadMessage(f'{what} of {width} x {height} cells is empty; it must have at least 1 x 1')
     if width * height > MAX_CELLS:
-        raise BadMessage(f'{what} of {width} x {height} cells is too large; at most {MAX_CELLS} are possible')
+        raise BadMessage(f'{what} of {width} x {height} cells is too large; it may have at most {MAX_CELLS} cells')
 
 
 def _planar_yaw(what: str, x: float, y: float, z: float, w: float) -> float:
     yaw = yaw_of(x, y, z, w, what)
     if math.hypot(x, y) > _TILTED:
-        raise BadMessage(f'{what} has the orientation ({x:g}, {y:g}, {z:g}, {w:g}); a map lies flat: x and y are 0')
+        raise BadMessage(f'{what} has the orientation ({x:g}, {y:g}, {z:g}, {w:g}); x and y must be 0: a map is flat')
     return yaw

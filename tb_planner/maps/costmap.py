@@ -1,11 +1,11 @@
 """Occupancy values to traversal costs: thresholds, unknown space, the robot's radius and a margin around obstacles.
 
-A cell's traversal cost t is 1 where the way is clear and grows with occupancy and with nearness to obstacles:
+A cell's traversal cost t is 1 in free space, and grows with occupancy and near obstacles:
 
     t = 1 + cost_travel_multiplier * p / 100
 
 where p is the larger of the cell's own occupancy and of what its distance d to the nearest obstacle gives: 100 at the
-robot's radius, falling to 0 at the inflation radius as the square of what is left of the way between the two. Cells no
+robot's radius, falling to 0 at the inflation radius as the square of the remaining distance between the two. Cells no
 farther than the robot's radius from an obstacle are blocked (t = inf), since the robot's centre cannot be there.
 Distances are Euclidean, between cell centres.
 
@@ -54,7 +54,7 @@ class CostmapConfig:
     inflation_radius_m: float = 0.0
     """Where the soft margin ends; at least the robot's radius."""
     cost_travel_multiplier: float = 2.0
-    """How much dearer an almost lethal cell is than a free one."""
+    """An almost lethal cell costs this much more than a free one."""
 
     def __post_init__(self) -> None:
         _check_number('resolution_m', self.resolution_m, above=0.0)
@@ -212,7 +212,7 @@ def _by_occupancy(rules: CostmapConfig) -> NDArray[np.uint16]:
 
 
 def _by_square(rules: CostmapConfig) -> NDArray[np.uint16]:
-    """Cost by the squared distance, in cells, to the nearest obstacle; the last entry stands for all beyond."""
+    """Cost by the squared distance, in cells, to the nearest obstacle; the last entry is for all larger distances."""
     inner = rules.robot_radius_m / rules.resolution_m + _ROUNDING
     outer = rules.inflation_radius_m / rules.resolution_m + _ROUNDING
     distances = np.sqrt(np.arange(math.floor(outer**2) + 2))
@@ -228,7 +228,7 @@ def _traversal_cost(occupancy: NDArray[np.generic], rules: CostmapConfig) -> NDA
 
 
 def _quantised(costs: NDArray[np.float64]) -> NDArray[np.uint16]:
-    """Costs in the grid's own steps less one: so blocked is the dearest, and with one more it becomes 0."""
+    """Costs in the grid's own steps less one: so blocked is the highest, and adding one makes it 0."""
     steps = np.rint(np.where(np.isinf(costs), 0.0, costs) * COST_STEPS) - 1
     return np.where(np.isinf(costs), _BLOCKED, steps).astype(np.uint16)
 

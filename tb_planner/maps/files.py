@@ -1,9 +1,9 @@
-"""Maps and problems from files: MovingAI's `.map` and `.scen`, and map_server's `.yaml` with its image.
+"""Reads maps and problems: MovingAI's `.map` and `.scen`, and map_server's `.yaml` with its image.
 
 Every map becomes occupancy values as in nav_msgs/OccupancyGrid: int8 [y, x], -1 unknown, 0 free to 100 occupied.
 
-In a `.map` row 0 is the top one, and `.scen` files count so; in a map_server map row 0 is the lowest, as ROS has it,
-and the image is turned over on reading. `Map.y_up` tells them apart.
+In a `.map` and its `.scen` files row 0 is at the top; in a map_server map row 0 is at the bottom, as in ROS, and the
+reader flips the image. `Map.y_up` is true for the latter.
 
 Terrain of a `.map`: `.` and `G` are ground, `S` is swamp, which can be entered from ground, `W` is water, which cannot,
 and `@`, `O` and `T` are blocked. So ground and swamp are free by default and water is not; `passable='W'` makes the map
@@ -81,7 +81,7 @@ class Map:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ScenProblem:
     """One line of a `.scen` file."""
 
     bucket: int
@@ -91,22 +91,21 @@ class Problem:
     start: Cell
     goal: Cell
     optimal_length: float
-    """Octile, no corners cut. Not to be trusted in the Warcraft III sets."""
+    """Octile, without cutting corners. It is wrong in the Warcraft III sets."""
 
 
 def read_map(path: str | Path, *, passable: str = GROUND_AND_SWAMP) -> Map:
-    """Reads a `.map`, or a `.yaml` with its image, told apart by their suffixes."""
+    """Reads a `.map`, or a `.yaml` with its image, by the suffix."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == '.map':
         return _read_moving_ai(path, passable)
     if suffix in MAP_SUFFIXES:
         return _read_map_server(path)
-    other = f'not in {path.suffix!r}' if path.suffix else 'and this name has no ending'
-    raise MapError(f'{path}: a map ends in .map or .yaml, {other}')
+    raise MapError(f'{path}: maps must be .map or .yaml files')
 
 
-def read_problems(path: str | Path) -> Iterator[Problem]:
+def read_problems(path: str | Path) -> Iterator[ScenProblem]:
     """Yields the problems of a `.scen` file, whose columns are separated by tabs or by spaces."""
     path = Path(path)
     lines = _read_text(path).splitlines()
@@ -117,14 +116,14 @@ def read_problems(path: str | Path) -> Iterator[Problem]:
             yield _problem(line, f'{path}, line {number}')
 
 
-def _problem(line: str, where: str) -> Problem:
+def _problem(line: str, where: str) -> ScenProblem:
     columns = line.rstrip().split('\t' if '\t' in line else None)
     if len(columns) < 9:
         raise MapError(f'{where}: {len(columns)} columns, not 9')
     # between spaces a map's name may hold some of its own
     bucket, *name, width, height, x0, y0, x1, y1, length = columns
     try:
-        return Problem(
+        return ScenProblem(
             bucket=int(bucket),
             map_name=' '.join(name),
             map_width=int(width),
@@ -147,10 +146,10 @@ def _read_moving_ai(path: Path, passable: str) -> Map:
     while len(rows) > height and not rows[-1].strip():
         rows.pop()
     if len(rows) != height:
-        raise MapError(f'{path}: {len(rows)} rows, but the header says height {height}')
+        raise MapError(f'{path}: {len(rows)} rows, but the header has height {height}')
     for y, row in enumerate(rows):
         if len(row) != width:
-            raise MapError(f'{path}: row {y} has {len(row)} cells, but the header says width {width}')
+            raise MapError(f'{path}: row {y} has {len(row)} cells, but the header has width {width}')
     return Map(path.stem, _terrain_to_occupancy(path, rows, passable))
 
 

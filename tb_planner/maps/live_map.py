@@ -1,9 +1,9 @@
 """LiveMap: the newest occupancy as a grid, brought up to date by one thread while another plans on it.
 
-There are two grids of a kind. One is being read; the worker brings the other up to date and offers it. What has been
-fetched is not written to until the next has been. An offer that nobody has fetched is taken back, extended and offered
-again; a worker that is never idle waits before (wait_until_fetched()), or the other thread would hardly find an offer.
-The other never waits: a lock is held only while the offer changes hands.
+There are two grids. The reader has one; the worker updates the other and offers it. A fetched grid is not written to
+until the next one has been fetched. The worker withdraws an offer that nobody has fetched, extends it and offers it
+again; a worker that is never idle waits first (wait_until_fetched()), or the reader would hardly find an offer. The
+reader never waits: a lock is held only while an offer changes hands.
 
 The work is done tile by tile, with NumPy and compiled code that let other threads run meanwhile.
 """
@@ -21,8 +21,8 @@ from tb_planner.geometry import Box, Cell, MapGeometry
 from tb_planner.maps.costmap import TILE, UNKNOWN, CostmapConfig, CostTable, checked_occupancy
 from tb_planner.search.grid import BLOCKED, Grid, GridChange, OutsideGrid, whole_numbers
 
-CLEARED_SHARE, CLEARED_CELLS = 0.5, 1000
-"""So much of what was blocked, and so many cells, have to be freed at once for a map to count as cleared."""
+CLEARED_FRACTION, CLEARED_CELLS = 0.5, 1000
+"""A map counts as cleared if at least this fraction of the blocked cells, and this number, are freed at once."""
 
 RulesOf = Callable[[float], CostmapConfig]
 """From a map's resolution in metres."""
@@ -35,20 +35,20 @@ class MapUpdate:
     geometry: MapGeometry
     grid: Grid
     change: GridChange | None
-    """Against the grid of the update fetched before; None: all is new."""
+    """The change since the grid of the update before; None if everything is new."""
     obstacles: Callable[[Box], NDArray[np.bool_]] | None = None
-    """Where in a box the obstacles themselves are, without the margin around them; may be newer than the grid."""
+    """Where in a box the obstacles themselves are, without inflation; may be newer than the grid."""
     unknown: Callable[[Box], NDArray[np.bool_]] | None = None
-    """Likewise, where nothing is known."""
+    """Where in a box the map is unknown; may be newer than the grid."""
     cleared: bool = False
-    """Most of what was blocked is free, and nothing else is blocked: a costmap that was cleared looks like this, until
-    its obstacles are seen again."""
+    """Most blocked cells have become free, and none has become blocked: a costmap that was cleared looks like this
+    until its obstacles are seen again."""
     changed_terrain: tuple[NDArray[np.uint16], ...] | None = None
-    """Of what has increased and of what has decreased, if the worker has looked it up for whoever records the run."""
+    """The new costs of the increased and of the decreased cells, for the recorder."""
 
 
 class LiveMap:
-    """One thread, the worker, writes: full(), patch(), set_rules(). Another reads: latest().
+    """One thread, the worker, writes: full(), patch(), set_rules(). Another thread reads: latest().
 
     Bad input raises ValueError with value and limit, and leaves the map as it was.
     """
@@ -65,7 +65,7 @@ class LiveMap:
         self._retired: _Map | None = None  # kept till the next call: else the reader would have to free its memory
 
     def full(self, occupancy: ArrayLike, geometry: MapGeometry) -> None:
-        """A whole map: occupancy [y, x] from 0 to 100, -1 is unknown. With another geometry than before all is new."""
+        """Takes a whole map: occupancy [y, x] from 0 to 100, -1 is unknown. With another geometry everything is new."""
         self._retired = None
         values = checked_occupancy(occupancy)
         height, width = values.shape
@@ -77,7 +77,7 @@ class LiveMap:
             self._begin(values.copy(), geometry, CostTable(self._rules_of(geometry.resolution_m)))
 
     def patch(self, occupancy: ArrayLike, at: Cell) -> None:
-        """A part of the map whose lowest corner is the cell `at`."""
+        """Takes a part of the map whose lowest corner is the cell `at`."""
         self._retired = None
         values = checked_occupancy(occupancy)
         x, y = whole_numbers(at, 'at')
@@ -92,7 +92,7 @@ class LiveMap:
         self._take_in(self._map, values, box)
 
     def set_rules(self, rules: RulesOf) -> None:
-        """Costs anew, from the occupancy that is kept."""
+        """Computes the costs again from the same occupancy."""
         self._retired = None
         here = self._map
         if here is not None:
@@ -105,10 +105,10 @@ class LiveMap:
         self._rules_of = rules
 
     def latest(self, *, leave_cleared: bool = False) -> MapUpdate | None:
-        """What is new since the last call, or None. The grid of the update before is not to be read any more.
+        """The update since the last call, or None. Nobody may read the grid of the update before any more.
 
-        leave_cleared: a map that has been cleared stays on offer; what comes back to it meanwhile is as if it had never
-        been gone."""
+        leave_cleared: leaves a cleared map on offer; obstacles that come back meanwhile were never gone for the
+        reader."""
         with self._changed_hands:
             if leave_cleared and self._offer is not None and self._offer.cleared:
                 return None
@@ -119,29 +119,29 @@ class LiveMap:
 
     @property
     def offers_cleared(self) -> bool:
-        """What latest() would return is a map that has been cleared; or will be, when the worker is done with it."""
+        """Whether the map on offer, or the one that the worker is about to offer, is a cleared one."""
         return self._offers_cleared
 
     def wait_until_fetched(self, limit_s: float) -> bool:
-        """For the worker: whether there is nothing on offer, or not any more."""
+        """For the worker: waits until nothing is on offer; returns whether that is so."""
         with self._changed_hands:
             return self._changed_hands.wait_for(lambda: self._offer is None, limit_s)
 
     # -------------------------------------------------------------------------------------------------- inside
     def _put(self, offer: MapUpdate | None) -> None:
-        """On offer."""
+        """Offers an update to the reader, or nothing."""
         with self._changed_hands:
             self._offer, self._offers_cleared = offer, offer is not None and offer.cleared
             self._changed_hands.notify()
 
     def _take_back(self) -> bool:
-        """What is on offer, to extend it; False if nothing is, or not any more."""
+        """Withdraws the offer to extend it; returns whether there was one."""
         with self._changed_hands:
             self._offer, offer = None, self._offer
         return offer is not None
 
     def _begin(self, occupancy: NDArray[np.int8], geometry: MapGeometry, conversion: CostTable) -> None:
-        """A map that has nothing in common with the one before."""
+        """Starts a map that has nothing in common with the one before."""
         grid, other = (
             Grid.all_blocked(
                 geometry.width,
@@ -162,7 +162,7 @@ class LiveMap:
             other.copy(grid, tile)
 
     def _take_in(self, here: _Map, values: NDArray[np.int8], box: Box) -> None:
-        """Occupancy for a box of the map. Costs are computed where a change can be felt."""
+        """Takes the occupancy of a box, and computes costs within reach of a change."""
         whole, reach = here.grid.box, here.conversion.rules.reach
         before: list[tuple[Box, NDArray[np.int8]]] = []
         stale: dict[Cell, Box] = {}
@@ -178,7 +178,7 @@ class LiveMap:
             self._update(here, stale.values(), lambda: here.restore(before))
 
     def _update(self, here: _Map, boxes: Collection[Box], undo: Callable[[], None]) -> None:
-        """Brings a grid up to date in these boxes and offers it; if the kernel has no room for the costs, as before."""
+        """Updates a grid in these boxes and offers it; restores it if the kernel has no room for the costs."""
         if not self._take_back() and here.offered:
             here.swap()
         try:
@@ -197,7 +197,7 @@ class LiveMap:
                 self._mark(here.differing, box)
 
     def _mark(self, boxes: dict[Cell, Box], box: Box) -> None:
-        """By tile: the box, and what has been marked there before."""
+        """Adds the box to what is marked in each of its tiles."""
         for part in box.tiles(self._tile):
             tile = part.x0 // self._tile, part.y0 // self._tile
             boxes[tile] = part.around(boxes.get(tile))
@@ -205,7 +205,7 @@ class LiveMap:
 
 @dataclass(eq=False)
 class _Map:
-    """A map of one geometry, as the worker sees it."""
+    """The worker's state of a map of one geometry."""
 
     geometry: MapGeometry
     occupancy: NDArray[np.int8]
@@ -217,7 +217,7 @@ class _Map:
     fetched: bool = False  # one of the two
 
     def swap(self) -> None:
-        """The grid on offer has been fetched: the other becomes the worker's, and like it."""
+        """The grid on offer has been fetched: makes the other one the worker's, and copies the differences."""
         self.grid, self.other = self.other, self.grid
         self.offered, self.fetched = False, True
         for box in self.differing.values():
@@ -229,13 +229,12 @@ class _Map:
             self.occupancy[box.slices] = values
 
     def offer(self) -> MapUpdate | None:
-        """The grid and how it differs from the one being read; None if it does not."""
+        """The grid and its change since the one being read; None if there is no change."""
         change = GridChange.between(self.other, self.grid, self.differing.values()) if self.fetched else None
         self.offered = change is None or bool(change)
         return self.update(change) if self.offered else None
 
     def update(self, change: GridChange | None) -> MapUpdate:
-        """Obstacles by the present rules."""
         occupancy, threshold = self.occupancy, self.conversion.rules.obstacle_threshold
         terrain = self.grid.cost_u16.reshape(-1)
         return MapUpdate(
@@ -250,8 +249,8 @@ class _Map:
 
 
 def _is_cleared(old: Grid, new: Grid, change: GridChange) -> bool:
-    """Most of what was blocked is free, and nothing else is blocked."""
+    """Whether most blocked cells have become free, and none has become blocked."""
     if len(change.decreased) < CLEARED_CELLS or not new.cost_u16.reshape(-1)[change.increased].all():
         return False
     freed = np.count_nonzero(old.cost_u16.reshape(-1)[change.decreased] == BLOCKED)
-    return bool(freed >= CLEARED_CELLS and freed >= CLEARED_SHARE * np.count_nonzero(old.cost_u16 == BLOCKED))
+    return bool(freed >= CLEARED_CELLS and freed >= CLEARED_FRACTION * np.count_nonzero(old.cost_u16 == BLOCKED))

@@ -1,9 +1,9 @@
 """A node's side of the bond with Nav2's lifecycle manager, as nav2_util's LifecycleNode keeps it in Jazzy.
 
-While the node is active it says on the topic `bond`, period by period, that it lives, and in the end that it does not.
-The manager takes all of its nodes down if one is silent for its bond_timeout. The other way round nothing follows:
-a manager that is silent, or that says its side has ended, leaves the node active. The id is the node's name, which the
-manager knows; each activation has an instance id of its own.
+While the node is active it publishes a heartbeat on the topic `bond` in every period, and a last message at the end.
+The manager shuts all of its nodes down if one is silent for its bond_timeout. The reverse has no effect: a manager that
+is silent, or that publishes the end of its side, leaves the node active. The id is the node's name, which the manager
+knows; each activation has an instance id of its own.
 
 Heartbeats come from the executor that the ticks come from: a node that hangs has none.
 """
@@ -24,11 +24,11 @@ from tb_planner.ros.throttled_log import ThrottledLog
 
 TOPIC = 'bond'
 HEARTBEAT_TIMEOUT_S = 4.0
-"""ReplaySummary to the other side, as Nav2's servers do; this side does not heed it."""
+"""Part of every heartbeat, as with Nav2's servers; this side does not use it."""
 CONNECT_TIMEOUT_S = 10.0
-"""Where there is no manager, or one without bonds, heartbeats end after so long, as bondcpp's do."""
+"""Without a manager, or with one that has no bonds, heartbeats end after this time, as bondcpp's do."""
 PARTING_S = 0.1
-"""How long the end waits at most for the other side's middleware to have heard of it."""
+"""How long the end waits at most until the other side has received the last message."""
 NOT_INSTALLED = (
     "nav2 is true, and the package bond cannot be imported: there is no bond, and Nav2's lifecycle manager will take "
     'this node for dead; install ros-$ROS_DISTRO-bond, or set bond_heartbeat_period to 0 and its bond_timeout to 0.0'
@@ -36,19 +36,19 @@ NOT_INSTALLED = (
 
 
 class BondState(str, enum.Enum):
-    """Where a bond is in its life; bondcpp's states, but that nothing is waited for when it ends."""
+    """The states of a bond: bondcpp's, but a bond does not wait when it ends."""
 
     WAITING = 'waiting'
-    """for the other side."""
+    """The other side has sent nothing yet."""
     FORMED = 'formed'
     BROKEN = 'broken'
-    """No more heartbeats."""
+    """It sends no more heartbeats."""
 
     __str__ = str.__str__
 
 
 def make_bond(node: LifecycleNode, parameters: PlannerParameters, problems: ThrottledLog) -> Bond | None:
-    """None if none is wanted, or where the package bond is not installed: that is reported."""
+    """None if no bond is wanted, or if the package bond is not installed, which is logged."""
     if not parameters.nav2 or parameters.bond_heartbeat_period == 0:
         return None
     try:
@@ -60,7 +60,7 @@ def make_bond(node: LifecycleNode, parameters: PlannerParameters, problems: Thro
 
 
 class Bond:
-    """Begins to beat at once; close() breaks it."""
+    """Sends heartbeats from the beginning; close() breaks it."""
 
     def __init__(self, node: LifecycleNode, status_type: Any, period_s: float) -> None:
         self.state = BondState.WAITING
@@ -72,11 +72,11 @@ class Bond:
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._began = self._clock.now()
         self._publisher = node.create_publisher(status_type, TOPIC, QoSProfile(depth=5))
-        self._subscription = node.create_subscription(status_type, TOPIC, self._hear, QoSProfile(depth=100))
+        self._subscription = node.create_subscription(status_type, TOPIC, self._receive, QoSProfile(depth=100))
         self._timer = node.create_timer(period_s, self._beat, clock=self._clock)
 
     def close(self) -> None:
-        """Says that this side has ended, unless that has been said, and takes all down."""
+        """Publishes that this side has ended, unless it has, and destroys everything."""
         self._break()
         self._node.destroy_timer(self._timer)
         self._node.destroy_subscription(self._subscription)
@@ -85,15 +85,15 @@ class Bond:
 
     def _beat(self) -> None:
         if self.state == BondState.WAITING and self._clock.now() - self._began > Duration(seconds=CONNECT_TIMEOUT_S):
-            self._node.get_logger().info(f'no lifecycle manager has made a bond within {CONNECT_TIMEOUT_S:g} s')
+            self._node.get_logger().info(f'no lifecycle manager has formed a bond within {CONNECT_TIMEOUT_S:g} s')
             self.state = BondState.BROKEN
         if self.state == BondState.BROKEN:
             self._timer.cancel()
         else:
-            self._say(active=True)
+            self._publish(active=True)
 
-    def _hear(self, status: Any) -> None:
-        """Of the topic's bonds only this one counts, and of its two sides only the other."""
+    def _receive(self, status: Any) -> None:
+        """Ignores other bonds on the topic, and this side's own messages."""
         if status.id != self._node.get_name() or status.instance_id == self._instance_id:
             return
         if status.active:
@@ -101,15 +101,15 @@ class Bond:
             if self.state == BondState.WAITING:
                 self.state = BondState.FORMED
                 self._node.get_logger().info('bond with the lifecycle manager formed')
-        elif status.instance_id == self._sister:  # others are late words about an earlier activation
+        elif status.instance_id == self._sister:  # others are late messages about an earlier activation
             self._break()
 
     def _break(self) -> None:
         if self.state != BondState.BROKEN:
             self.state = BondState.BROKEN
-            self._say(active=False)
+            self._publish(active=False)
 
-    def _say(self, *, active: bool) -> None:
+    def _publish(self, *, active: bool) -> None:
         status = self._status_type()
         status.header.stamp = self._node.get_clock().now().to_msg()
         status.id = self._node.get_name()

@@ -1,7 +1,7 @@
-"""Messages to the core's words and back. What cannot be used raises BadMessage with the value and the limit.
+"""Messages to the planner's types and back. A message that cannot be used raises BadMessage with value and limit.
 
-Maps and patches come as the bytes that were on the wire (cdr.py): what rclpy would do to them takes longer than all the
-rest, and holds up every thread. A path goes out as such bytes, for the same reason.
+Maps and patches arrive as serialised bytes (maps/cdr.py): rclpy would take longer to decode them than everything else
+takes, and would hold up every thread. Paths are published as bytes for the same reason.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def pose_message(pose: Pose2D, frame: str, stamp: Time) -> PoseStamped:
 
 
 def path_as_cdr(points_m: NDArray[np.float64], frame: str, stamp: Time, last_yaw: float | None = None) -> bytes:
-    """nav_msgs/Path through these points, each turned towards the next one; the last as told, or as the one before."""
+    """nav_msgs/Path through these points, each pointing to the next one; the last has last_yaw, or points on."""
     name = frame.encode() + b'\0'
     header = struct.pack('<iII', stamp.sec, stamp.nanosec, len(name)) + name
     head = _padded(header, 4) + struct.pack('<I', len(points_m))

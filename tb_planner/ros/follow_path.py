@@ -124,7 +124,7 @@ class PathFollower:
         self._leaving: list[_Sent] = []  # what is being canceled, and may be followed still
         self._path_policy = ControllerPathPolicy()
         self._goal: Pose2D | None = None
-        self._in_a_row = 0  # failures on the way to it
+        self._in_a_row = 0  # failures since it was new
         self._not_before_s = 0.0
         self._errors = {getattr(self._action.Result, name): name for name in ERRORS}
 
@@ -158,13 +158,13 @@ class PathFollower:
 
     # -------------------------------------------------------------------------------------------------- requests
     def _note_goal(self, goal: Pose2D, now_s: float) -> None:
-        """Failures on the way to another goal no longer count."""
+        """Failures with another goal no longer count."""
         if goal != self._goal:
             self._goal, self._in_a_row = goal, 0
             self._not_before_s = min(self._not_before_s, now_s + RETRY_S)
 
     def _is_free(self, now_s: float) -> bool:
-        """Whether a path may be sent: nothing is under way that would spoil it."""
+        """Whether a path may be sent: no other request is unfinished."""
         unanswered = self._sent is not None and not self._sent.accepted
         if unanswered or self._leaving or now_s < self._not_before_s:
             return False

@@ -1,6 +1,6 @@
 """The main function of every node: it spins one node until SIGINT or SIGTERM, and explains why it cannot start.
 
-This module can be imported without ROS: where ROS is missing, a node's program ends with one line that says so.
+This module can be imported without ROS: where ROS is missing, a node's program ends with one line of explanation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nav2's messages, imported late and known by their fields, so that one source serves Jazzy and later."""
+"""Nav2's messages, imported late and recognised by their fields, so that one source serves Jazzy and later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_planner.ros.pose_source import MissingPackage
 
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
 POSES_AT_ONCE = 200
-"""Of a path's message, each of which takes about ten microseconds."""
+"""How many poses of a path's message are made in one piece; each takes about ten microseconds."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Nav2Types:
 
 
 def require_nav2() -> Nav2Types:
-    """nav2_msgs; raises MissingPackage."""
+    """Imports nav2_msgs; raises MissingPackage."""
     try:
         from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
         from nav2_msgs.srv import IsPathValid
@@ -41,8 +41,8 @@ def require_nav2() -> Nav2Types:
 
 
 def goals_of(request: Any) -> list[PoseStamped]:
-    """Of either action: `goal`, after the `viapoints` that later versions have; or `goals`, which are a list in Jazzy
-    and a nav_msgs/Goals, with a header of its own, after it."""
+    """The goals of a request of either action: `goal`, after the `viapoints` of later versions; or `goals`, which is a
+    list in Jazzy and a nav_msgs/Goals with its own header in later versions."""
     if hasattr(request, 'goal'):
         return [*getattr(request, 'viapoints', ()), request.goal]
     goals = request.goals
@@ -54,7 +54,7 @@ def goals_of(request: Any) -> list[PoseStamped]:
 
 
 def result_of(action: Any, error: str, text: str, path: Path | None, planning_time_s: float) -> Any:
-    """`error` is the name of one of the action's codes."""
+    """error: the name of one of the action's error codes."""
     result = action.Result()
     result.error_code = int(getattr(action.Result, error))
     if hasattr(result, 'error_msg'):
@@ -71,20 +71,20 @@ def duration_of(time_s: float) -> Duration:
 
 
 class PathMessage:
-    """A path as it is told, again and again. Who tells it first makes it, piece by piece: all of a long one takes some
-    ten milliseconds, for which others would have to wait."""
+    """The message of a path, which may be the result of many requests. The first one makes it, piece by piece: a long
+    one takes some ten milliseconds, for which other requests would have to wait."""
 
     def __init__(
         self, path: FoundPath, yaws: Sequence[float | None], start_yaw: float, frame: str, stamp: Time
     ) -> None:
-        """yaws: where to look at each of its goals; None is along the path."""
+        """yaws: the heading at each of its goals; None is along the path."""
         self.path = path
         self._looks = directions(path, yaws, start_yaw)
         self._message = Path(header=Header(frame_id=frame, stamp=stamp))
         self._poses: list[PoseStamped] = []
 
     def go_on(self) -> bool:
-        """Makes some more of it; whether that was all."""
+        """Makes another piece; returns whether the message is complete."""
         header = Header(frame_id=self._message.header.frame_id)
         piece = slice(len(self._poses), len(self._poses) + POSES_AT_ONCE)
         self._poses += _poses(header, self.path.points_m[piece], self._looks[piece])
@@ -99,7 +99,7 @@ class PathMessage:
 
 
 def directions(path: FoundPath, yaws: Sequence[float | None], start_yaw: float) -> list[float]:
-    """Each pose looks to the next one, but at the goals as told; a single one that is not told looks as the start."""
+    """Each pose points to the next one, or at a goal as given; a single pose without a yaw points as the start."""
     looks = headings(path.points_m, start_yaw if len(path.points_m) == 1 else None)
     for end, yaw in zip(path.ends, yaws, strict=True):
         if yaw is not None:
@@ -110,8 +110,8 @@ def directions(path: FoundPath, yaws: Sequence[float | None], start_yaw: float) 
 
 
 def path_message(points_m: NDArray[np.float64], looks: Sequence[float], frame: str, stamp: Time) -> Path:
-    """Through these points, looking in these directions. Poses have no time of their own, which is the newest to TF:
-    Nav2's controller server transforms the last one by its stamp, and a path is kept while the localisation goes on."""
+    """A path through these points with these headings. The poses have no stamps, which TF takes for the newest time:
+    Nav2's controller server transforms the last pose by its stamp, and a path is kept while localisation goes on."""
     return Path(header=Header(frame_id=frame, stamp=stamp), poses=_poses(Header(frame_id=frame), points_m, looks))
 
 
@@ -128,5 +128,5 @@ def _pose(header: Header, x_m: float, y_m: float, yaw: float) -> PoseStamped:
 
 
 def points_of(path: Path) -> np.ndarray:
-    """(n, 2) in metres; what is not finite comes as it is."""
+    """(n, 2) in metres; not checked for nan."""
     return np.array([(pose.pose.position.x, pose.pose.position.y) for pose in path.poses]).reshape(-1, 2)

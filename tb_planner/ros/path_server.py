@@ -170,7 +170,7 @@ class PathServer:
             self._is_active, self.accepted = True, 0
 
     def deactivate(self) -> None:
-        """Rejects goals from now on, and aborts the requests under way."""
+        """Rejects goals from now on, and aborts unfinished requests."""
         with self._lock:
             self._is_active = False
             requests = [self._running, self._pending]

@@ -1,4 +1,4 @@
-"""What went wrong: said in the log, but not at the rate at which it happens, and kept for the diagnostics."""
+"""A log for problems that may recur with every message or tick, and their counts for the diagnostics."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 SAME_TEXT_S = 5.0
 SAME_KIND_S = 0.2
+"""Times between two log lines with the same text, and between two of the same kind."""
 
 
 class ThrottledLog:
-    """Every problem is counted by its kind; the same text is logged once in 5 s, others of the kind five a second.
+    """Counts every problem by its kind. Logs the same text once in 5 s, other texts of its kind five times a second.
 
-    Any thread may report.
+    Any thread may use it.
     """
 
     def __init__(self, logger: Any, clock: Callable[[], float] = monotonic) -> None:
@@ -24,29 +25,30 @@ class ThrottledLog:
         self._logger = logger
         self._clock = clock
         self._lock = threading.Lock()
-        self._logged: dict[str, tuple[float, str]] = {}  # by kind: when, and what
-        self._unsaid: Counter[str] = Counter()
+        self._logged: dict[str, tuple[float, str]] = {}  # by kind: when, and which text
+        self._suppressed: Counter[str] = Counter()
 
     def warn(self, kind: str, text: str, *, same: str = '') -> None:
-        """Something that is not used, and what follows from that. same: what texts have in common that are as good as
-        equal, such as an age that grows."""
-        if said := self._to_say(kind, text, same or text):
-            self._logger.warning(said)
+        """Input that is ignored, and the consequence. same: replaces the text when texts are compared, for those that
+        differ only in a number such as an age."""
+        if line := self._line(kind, text, same or text):
+            self._logger.warning(line)
 
     def error(self, kind: str, text: str) -> None:
-        """Something that should not happen, or that costs the user what he had."""
-        if said := self._to_say(kind, text, text):
-            self._logger.error(said)
+        """Something that should not happen, or that loses data."""
+        if line := self._line(kind, text, text):
+            self._logger.error(line)
 
-    def _to_say(self, kind: str, text: str, same: str) -> str:
+    def _line(self, kind: str, text: str, same: str) -> str:
+        """Empty if the problem is only counted."""
         with self._lock:
             now = self._clock()
             self.last = text
             self.counts[kind] += 1
             when, before = self._logged.get(kind, (-SAME_TEXT_S, ''))
             if now - when < (SAME_TEXT_S if same == before else SAME_KIND_S):
-                self._unsaid[kind] += 1
+                self._suppressed[kind] += 1
                 return ''
             self._logged[kind] = now, same
-            unsaid = self._unsaid.pop(kind, 0)
-            return f'{text} ({unsaid} like this not shown)' if unsaid else text
+            suppressed = self._suppressed.pop(kind, 0)
+            return f'{text} ({suppressed} like this not shown)' if suppressed else text

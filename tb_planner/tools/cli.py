@@ -35,7 +35,7 @@ from tb_planner.search.algorithms import (
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import SearchResult, Status, TimeBoundedPlanner, find_path
 from tb_planner.tools import plotting as picture
-from tb_planner.tools import replay_command
+from tb_planner.tools import replay
 from tb_planner.tools import view_command as view
 from tb_planner.tools.tuning import command as tuning
 
@@ -93,7 +93,7 @@ def make_parser() -> OneLineParser:
     # __main__ runs the demo, which needs ROS 2; here it only has its line in the help text
     commands.add_parser('demo', help='let a simulated robot drive through a changing building (needs ROS 2)')
     view.add_parser(commands)
-    replay_command.add_parser(commands)
+    replay.add_parser(commands)
     tuning.add_parser(commands)
     return parser
 

@@ -1,16 +1,18 @@
-"""A bag through the planner: PlannerLoop ticks as in the node, with the messages of the bag.
+"""tb_planner replay BAG: PlannerLoop ticks as in the node, with the messages of a bag.
 
 The robot goes where it went; the result is what the planner would have published.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,11 +23,20 @@ from tb_planner.maps.live_map import MapUpdate
 from tb_planner.maps.map_worker import MapIntake
 from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
 from tb_planner.navigation.navigator import NavigationStatus, Tick
-from tb_planner.recording import Recorder
+from tb_planner.recording import About, Recorder
+from tb_planner.recording.record import check_is_no_record
+from tb_planner.recording.writer import may_begin
 from tb_planner.search.algorithms import RestartReason
-from tb_planner.tools.bag_topics import BagError
-from tb_planner.tools.bags import Bag, Event, Goal
+from tb_planner.tools.bag_topics import BagError, add_topic_options, topics_of
+from tb_planner.tools.bags import Bag, Event, Goal, open_bag
+from tb_planner.tools.progress import progress_bar
+from tb_planner.tools.tuning.parameter_file import candidate_of, read_parameters
 
+DONE, NOT_RECORDED = 0, 1
+EXAMPLES = """examples:
+  tb_planner replay rosbag2_2026_05_04 -o run.tbrun
+  tb_planner replay drive.mcap --map-topic /warehouse/map --pose-topic /tf --params planner.yaml
+"""
 MAX_TICKS = 10**7
 _SAME_TIME_S = 1e-6
 
@@ -155,3 +166,79 @@ class _ReplayedRobot:
             self._recorder.end_tick(took_s)
         if result.tick is not None:
             yield ReplayedTick(now_s, result.pose, goal, result.map_update, result.tick, result.expansions, took_s)
+
+
+# ---------------------------------------------------------------------- the command
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        'replay',
+        help='run the planner on a ROS 2 bag, and record what it would have done',
+        description='Reads maps, map updates, poses and goals from a bag (sqlite3 or mcap, without ROS) and runs the '
+        'planner on them, tick by tick. The robot goes where it went.',
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=replay_bag)
+    parser.add_argument('bag', metavar='BAG', type=Path, help='folder of a bag, or one .mcap or .db3 file')
+    parser.add_argument('-o', '--output', metavar='FILE', type=Path, help='record for tb_planner view')
+    parser.add_argument('--params', metavar='FILE', type=Path, help='parameter file of the planner (default: built-in)')
+    add_topic_options(parser)
+
+
+def replay_bag(options: argparse.Namespace) -> int:
+    """Returns 0, or 1 if the record could not be written."""
+    check_is_no_record(options.bag)
+    parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
+    with open_bag(options.bag, topics_of(options), options.base_frame) as bag:
+        print(f'{options.bag.name}: {topics_in_words(bag)}')
+        recorder = make_recorder(options.output, options.bag.stem, parameters)
+        try:
+            with progress_bar() as progress:
+                duration_s = bag.duration_s or 1.0
+                summary = replay(bag, parameters, recorder, lambda now_s: progress(now_s / duration_s, 'replaying'))
+        finally:
+            if recorder is not None:
+                recorder.close()
+    print(in_words(summary, bag))
+    if recorder is not None and recorder.error:
+        print(f'{options.output}: not written: {recorder.error}')
+        return NOT_RECORDED
+    if recorder is not None:
+        print(f'{options.output}: tb_planner view {options.output}')
+    return DONE
+
+
+def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) -> Recorder | None:
+    if path is None:
+        return None
+    if not path.parent.is_dir():
+        raise ValueError(f'-o {path}: the folder {path.parent} does not exist')
+    if not may_begin(path):
+        raise ValueError(f'-o {path}: the file exists and is not a record of a run; give another name')
+    about = About(title, str(candidate_of(parameters)), period_s=parameters.period_s, budget_s=parameters.period_s)
+    try:
+        return Recorder(path, about, real_time=False)
+    except OSError as error:
+        raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
+
+
+def topics_in_words(bag: Bag) -> str:
+    chosen = {role: topic for role, topic in bag.topics._asdict().items() if topic is not None}
+    return ', '.join(f'{role} {topic.name} ({topic.messages})' for role, topic in chosen.items())
+
+
+def in_words(summary: ReplaySummary, bag: Bag) -> str:
+    restarts = ', '.join(f'{count} {reason}' for reason, count in summary.restarts.most_common()) or 'none'
+    statuses = ', '.join(f'{status} {_times(count)}' for status, count in summary.statuses.most_common())
+    lines = [
+        f'  goals     {summary.goals}, {summary.arrived} reached',
+        f'  ticks     {summary.ticks:,}, p50 {summary.percentile_ms(50):.2f}, p99 {summary.percentile_ms(99):.2f} ms',
+        f'  restarts  {restarts}',
+        f'  statuses  {statuses}',
+    ]
+    lines += [f'  ignored: {text} ({_times(count)})' for text, count in bag.problems.most_common(5)]
+    return '\n'.join(lines)
+
+
+def _times(count: int) -> str:
+    return 'once' if count == 1 else f'{count:,} times'

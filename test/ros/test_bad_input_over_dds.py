@@ -70,24 +70,33 @@ def check_that_it_goes_on(planner, around, publisher, message, *said):
 
 
 MAPS = {
-    'too few values': (spoilt_map(data=array('b', bytes(9999))), '100 x 100 cells has 9999 values; it has 10000'),
-    'too many values': (spoilt_map(data=array('b', bytes(10001))), '100 x 100 cells has 10001 values; it has 10000'),
+    'too few values': (spoilt_map(data=array('b', bytes(9999))), '100 x 100 cells has 9999 values; it must have 10000'),
+    'too many values': (
+        spoilt_map(data=array('b', bytes(10001))),
+        '100 x 100 cells has 10001 values; it must have 10000',
+    ),
     'no values': (spoilt_map(data=array('b')), '100 x 100 cells has 0 values'),
     'no width': (spoilt_map(width=0), '0 x 100 cells is empty'),
     'no cells at all': (map_message(np.zeros((0, 0))), '0 x 0 cells is empty'),
-    'more cells than fit': (spoilt_map(width=2**32 - 1, height=2**32 - 1), 'is too large; at most 100000000'),
-    'no resolution': (spoilt_map(resolution=0.0), 'resolution of 0.0 m; it is finite and above 0'),
+    'more cells than fit': (
+        spoilt_map(width=2**32 - 1, height=2**32 - 1),
+        'is too large; it may have at most 100000000',
+    ),
+    'no resolution': (spoilt_map(resolution=0.0), 'resolution of 0.0 m; it must be finite and above 0'),
     'negative resolution': (spoilt_map(resolution=-0.1), 'resolution of -0.1 m'),
     'resolution that is no number': (spoilt_map(resolution=math.nan), 'resolution of nan m'),
     'infinite resolution': (spoilt_map(resolution=math.inf), 'resolution of inf m'),
     'resolution too fine for the radii': (spoilt_map(resolution=1.5e-4), 'more than 1024 cells'),
-    'resolution too fine for anything': (spoilt_map(resolution=1e-6), '0.0001 to 1000 m are possible'),
+    'resolution too fine for anything': (spoilt_map(resolution=1e-6), 'it must be between 0.0001 and 1000 m'),
     'origin that is no number': (spoilt_origin('position', x=math.nan), 'map origin is at (nan, 0, 0)'),
     'infinite origin': (spoilt_origin('position', y=-math.inf), 'map origin is at (0, -inf, 0)'),
     'origin without orientation': (spoilt_origin('orientation', w=0.0), '(0, 0, 0, 0) of length 0'),
     'orientation that is none': (spoilt_origin('orientation', z=3.0), '(0, 0, 3, 1) of length 3.16'),
-    'tilted map': (spoilt_origin('orientation', x=0.6, w=0.8), 'a map lies flat'),
-    'value above 100': (spoilt_map(data=array('b', [101] + [0] * 9999)), '101 at (0, 0); it has -1 (unknown) or 0 to'),
+    'tilted map': (spoilt_origin('orientation', x=0.6, w=0.8), 'a map is flat'),
+    'value above 100': (
+        spoilt_map(data=array('b', [101] + [0] * 9999)),
+        '101 at (0, 0); it must be -1 (unknown) or 0 to',
+    ),
     'value below -1': (spoilt_map(data=array('b', [0] * 9999 + [-128])), '-128 at (99, 99)'),
 }
 
@@ -100,9 +109,9 @@ def test_a_bad_map_is_refused_and_the_last_one_stays(running, what):
 
 
 POSES = {
-    'x is no number': (spoilt_pose(x=math.nan), 'pose is at (nan, 5, 0); positions are finite'),
+    'x is no number': (spoilt_pose(x=math.nan), 'pose is at (nan, 5, 0); coordinates must be finite'),
     'y is infinite': (spoilt_pose(y=math.inf), 'pose is at (2, inf, 0)'),
-    'no orientation': (spoilt_pose('orientation', w=0.0), '(0, 0, 0, 0) of length 0; it is 1'),
+    'no orientation': (spoilt_pose('orientation', w=0.0), '(0, 0, 0, 0) of length 0; the length must be 1'),
     'orientation is no number': (spoilt_pose('orientation', w=math.nan), 'of length nan'),
     'another frame': (spoilt_pose(frame='odom'), "pose is in frame 'odom', the map in 'map'"),
 }
@@ -152,7 +161,7 @@ PATCHES = {
     'beyond the lower edge': ((-1, 5, 5, 5), {}, '(-1, 5)'),
     'far away': ((2**31 - 1, 0, 5, 5), {}, '2147483647'),
     'empty': ((5, 5, 0, 5), {}, '0 x 5 cells is empty'),
-    'too few values': ((5, 5, 5, 5), {'values': 24}, '5 x 5 cells has 24 values; it has 25'),
+    'too few values': ((5, 5, 5, 5), {'values': 24}, '5 x 5 cells has 24 values; it must have 25'),
     'in another frame': ((5, 5, 5, 5), {'frame': 'odom'}, "map update is in frame 'odom'; the map is in 'map'"),
 }
 
@@ -193,7 +202,7 @@ def test_the_last_problem_and_the_number_of_refused_messages_are_in_the_diagnost
     around.peer.wait_until(lambda: int(around.facts['refused_messages']) > refused, 'more refused messages')
     around.peer.node.destroy_timer(again)
     assert around.facts['last_problem'] == (
-        'pose is at (nan, 5, 0); positions are finite, at most 1e+07 m; the last good pose stays'
+        'pose is at (nan, 5, 0); coordinates must be finite and at most 1e+07 m; the last good pose stays'
     )
 
 

@@ -249,7 +249,7 @@ def test_a_controller_that_is_killed_is_reported_and_its_successor_gets_the_path
         sys.executable,
         '-u',
         '-c',
-        f'import sys; sys.path[:] = {sys.path}; import controller_server as c; c.main()',
+        f'import sys; sys.path[:] = {sys.path}; from helpers import controller_server as c; c.main()',
     ]
     first = nodes.start(program, 'controller_server')
     set_out(around)

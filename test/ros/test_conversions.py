@@ -79,16 +79,16 @@ def spoilt(**changes):
 @pytest.mark.parametrize(
     ('changes', 'said'),
     [
-        ({'data': array('b', bytes(19))}, '5 x 4 cells has 19 values; it has 20'),
-        ({'data': array('b', bytes(21))}, '5 x 4 cells has 21 values; it has 20'),
+        ({'data': array('b', bytes(19))}, '5 x 4 cells has 19 values; it must have 20'),
+        ({'data': array('b', bytes(21))}, '5 x 4 cells has 21 values; it must have 20'),
         ({'data': array('b')}, '5 x 4 cells has 0 values'),
         ({'info__width': 0}, '0 x 4 cells is empty'),
         ({'info__height': 0}, '5 x 0 cells is empty'),
-        ({'info__width': 2**32 - 1, 'info__height': 2**32 - 1}, f'too large; at most {MAX_CELLS}'),
-        ({'info__resolution': 0.0}, 'resolution of 0.0 m; it is finite and above 0'),
+        ({'info__width': 2**32 - 1, 'info__height': 2**32 - 1}, f'too large; it may have at most {MAX_CELLS}'),
+        ({'info__resolution': 0.0}, 'resolution of 0.0 m; it must be finite and above 0'),
         ({'info__resolution': -0.05}, 'resolution of -0.05 m'),
         ({'info__resolution': math.nan}, 'resolution of nan m'),
-        ({'info__resolution': 1e-6}, 'resolution of 1e-06 m; 0.0001 to 1000 m are possible'),
+        ({'info__resolution': 1e-6}, 'resolution of 1e-06 m; it must be between 0.0001 and 1000 m'),
         ({'info__resolution': 2e3}, 'resolution of 2000 m'),
         ({'info__resolution': math.inf}, 'resolution of inf m'),
         ({'info__origin__position__x': math.nan}, r'map origin is at \(nan, 0, 0\)'),
@@ -96,8 +96,8 @@ def spoilt(**changes):
         ({'info__origin__orientation__w': 0.0}, r'\(0, 0, 0, 0\) of length 0'),
         ({'info__origin__orientation__z': 1.0}, r'\(0, 0, 1, 1\) of length 1.41'),
         ({'info__origin__orientation__w': math.nan}, 'of length nan'),
-        ({'info__origin__orientation__x': 0.6, 'info__origin__orientation__w': 0.8}, 'a map lies flat'),
-        ({'data': array('b', [0] * 7 + [101] + [0] * 12)}, r'101 at \(2, 1\); it has -1 \(unknown\) or 0 to 100'),
+        ({'info__origin__orientation__x': 0.6, 'info__origin__orientation__w': 0.8}, 'a map is flat'),
+        ({'data': array('b', [0] * 7 + [101] + [0] * 12)}, r'101 at \(2, 1\); it must be -1 \(unknown\) or 0 to 100'),
         ({'data': array('b', [0] * 19 + [-2])}, r'-2 at \(4, 3\)'),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_pose_is_read_from_each_of_the_three_types(kind):
 @pytest.mark.parametrize(
     ('field', 'value', 'said'),
     [
-        ('position.x', math.nan, r'goal is at \(nan, 2, 0\); positions are finite'),
+        ('position.x', math.nan, r'goal is at \(nan, 2, 0\); coordinates must be finite'),
         ('position.y', math.inf, r'goal is at \(1, inf, 0\)'),
         ('position.z', -math.inf, r'goal is at \(1, 2, -inf\)'),
         ('position.x', 1e300, r'goal is at \(1e\+300, 2, 0\)'),

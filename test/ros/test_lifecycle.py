@@ -160,7 +160,7 @@ def test_services_answer_in_every_state_that_has_them(nodes, peer):
     answers = [peer.call(f'tb_planner/{name}', Trigger) for name in ('cancel', 'reset_search')]
     assert [answer.message for answer in answers] == [
         'there is no goal to cancel',
-        'there is no goal to search a way to',
+        'there is no goal to search a path to',
     ]
 
 
