@@ -23,10 +23,11 @@ from tb_planner.maps.files import Map, read_map
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.maps.map_worker import MapIntake
 from tb_planner.navigation.budget import TickBudget
+from tb_planner.navigation.escape import EscapeFinder
 from tb_planner.navigation.follower import Follower
 from tb_planner.navigation.loop import LoopSettings, PlannerLoop, ReceivedPose, TickContext
-from tb_planner.navigation.navigator import cell_of, way_out
 from tb_planner.navigation.path_planner import PathPlanner, PathStatus
+from tb_planner.navigation.route import Route, nearest_point
 from tb_planner.simulation.scenes import shared_file
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import Obstacle, RandomChange, read_script
@@ -79,13 +80,17 @@ class PathClient:
 class PlainAStar(PathClient):
     """Plans from the robot's pose on the present map, and keeps nothing."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._escape = EscapeFinder()
+
     def tick(self, context: TickContext, budget: TickBudget) -> None:
         if self.is_asked and context.map is not None and context.pose is not None:
             self.is_asked, self.path = False, self._plan(context.map, context.pose)
 
     def _plan(self, map_update: MapUpdate, pose: Pose2D) -> Points | None:
-        start = way_out(map_update, pose, SETTINGS.start_tolerance_m)
-        goal = cell_of(map_update.geometry, GOAL)
+        start = self._escape.find(map_update, pose, SETTINGS.start_tolerance_m)
+        goal = map_update.geometry.cell_of(GOAL)
         if start is None or map_update.grid.is_blocked(goal):
             return None
         cells = find_path(map_update.grid, start, goal, tba_star()).cells
@@ -129,10 +134,8 @@ class Leader:
         self._cells = np.empty((0, 2), np.int32)
 
     def follow(self, path: Points) -> None:
-        cells = np.floor(self._geometry.to_grid_array(path)).astype(np.int32)
-        keep = np.append(True, (np.diff(cells, axis=0) != 0).any(axis=1))
-        self._cells = cells[keep]
-        self._follower.take_over(self._follower.waypoint)
+        self._cells = Route.from_points(path, self._geometry).cells
+        self._follower.reset(self._follower.waypoint)
 
     def waypoint(self, terrain: NDArray[np.uint16], pose: Pose2D) -> Pose2D:
         """The robot's own pose if it has to stay."""
@@ -169,7 +172,7 @@ class Switches:
         apart_m = farthest_m(path, last)
         if apart_m > SWITCH_M:
             self.switches += 1
-            self.unforced += is_free_ahead(last, pose, update)
+            self.unforced += is_valid_ahead(last, pose, update)
         for least_m in FARTHER_M:
             self.farther[least_m] += apart_m > least_m
         return True
@@ -181,11 +184,9 @@ def farthest_m(path: Points, other: Points) -> float:
     return float(np.sqrt((apart**2).sum(axis=2).min(axis=1).max()))
 
 
-def is_free_ahead(path: Points, pose: Pose2D, update: MapUpdate) -> bool:
-    """Whether nothing blocks it ahead of the robot."""
-    here = int(np.hypot(*(path - (pose.x_m, pose.y_m)).T).argmin())
-    x, y = np.floor(update.geometry.to_grid_array(path[here:])).astype(int).T
-    return not update.grid.blocked[y, x].any()
+def is_valid_ahead(path: Points, pose: Pose2D, update: MapUpdate) -> bool:
+    """Whether a path is valid from where the robot is."""
+    return Route.from_points(path[nearest_point(path, pose) :], update.geometry).is_valid(update.grid)
 
 
 # ---------------------------------------------------------------------- a run

@@ -20,12 +20,12 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from tb_planner import tb_wa_star
+from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.files import read_map
 from tb_planner.maps.live_map import LiveMap
-from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
+from tb_planner.navigation.navigator import NavigationStatus, Navigator
 from tb_planner.recording import About, Record, Recorder, read_record
 from tb_planner.simulation.scenes import DEMO_GOALS
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
@@ -108,7 +108,8 @@ def record_drive(path: Path) -> Path:
     simulation.set_goal(goal)
     live_map = LiveMap(lambda cell_m: CostmapConfig(resolution_m=cell_m, robot_radius_m=0.18, inflation_radius_m=0.55))
     live_map.full(simulation.whole_map().occupancy, map_.geometry)
-    navigator = Navigator(Settings(tb_wa_star(1.5), k=100, min_improvement=0.05, deviation_tolerance_m=0.3))
+    parameters = PlannerParameters(weight=1.5, expansions_per_tick=100, min_improvement=0.05, deviation_tolerance_m=0.3)
+    navigator = Navigator(parameters.settings())
     navigator.new_goal(goal)
     about = About('Office, changing world', 'TB-WA* (w = 1.5), k = 100', period_s=TICK_S, budget_s=TICK_S)
     with Recorder(path, about, real_time=False) as recorder:

@@ -14,6 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+_ROUNDING = 1e-9
+
 Cell: TypeAlias = tuple[int, int]
 """(x, y); arrays are [y, x]."""
 
@@ -137,6 +139,14 @@ class MapGeometry:
         """The cell that holds a point of the world; it may be outside the map."""
         x, y = self.to_grid(x_m, y_m)
         return math.floor(x), math.floor(y)
+
+    def cell_of(self, pose: Pose2D) -> Cell:
+        """The cell that holds a pose; it may be outside the map."""
+        return self.cell_at(pose.x_m, pose.y_m)
+
+    def whole_cells(self, distance_m: float) -> int:
+        """How many whole cells fit into a distance: 0.15 m are 3 cells of 0.05 m, though 3 * 0.05 > 0.15 in floats."""
+        return math.floor(distance_m / self.resolution_m + _ROUNDING)
 
     def centre_of(self, cell: Cell) -> tuple[float, float]:
         """The point of the world, in metres, at the centre of a cell."""

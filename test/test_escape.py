@@ -5,21 +5,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.trip import node_settings
 
-from tb_planner import tb_wa_star
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.live_map import LiveMap
-from tb_planner.navigation import escape as way_out
-from tb_planner.navigation.escape import FARTHEST, find_escape_cell
-from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
+from tb_planner.navigation import escape
+from tb_planner.navigation.escape import MAX_DISTANCE, EscapeFinder
+from tb_planner.navigation.navigator import NavigationStatus, Navigator
 from tb_planner.navigation.path_planner import PathPlanner, PathStatus
 
 SIDE = 40
 TOLERANCE = 8
 S = PathStatus
 GEOMETRY = MapGeometry(SIDE, SIDE, 1.0)
-SETTINGS = Settings(tb_wa_star(1.5), start_tolerance_m=TOLERANCE, waypoint_distance_m=10.0, deviation_tolerance_m=3.0)
+SETTINGS = node_settings(start_tolerance_m=TOLERANCE, waypoint_distance_m=10.0, deviation_tolerance_m=3.0, k=256)
 
 
 def costmap(obstacles, margin=2):
@@ -39,6 +39,11 @@ def live(cells):
 
 def shown(cells):
     return live(cells).latest()
+
+
+def find_escape_cell(update, position, tolerance, came_from=None):
+    """By a finder that has seen nothing before."""
+    return EscapeFinder().find_cell(update, position, tolerance, came_from)
 
 
 def wall(first, last):
@@ -238,12 +243,11 @@ def worked_out(monkeypatch):
     """The places from which a way out had to be worked out."""
     places = []
 
-    def count(around, position, *others, way_out=way_out._way_out):
+    def count(window, position, *others, find=escape._find_escape_cell):
         places.append(position)
-        return way_out(around, position, *others)
+        return find(window, position, *others)
 
-    monkeypatch.setattr(way_out, '_way_out', count)
-    monkeypatch.setattr(way_out, '_memory', way_out._Memory())
+    monkeypatch.setattr(escape, '_find_escape_cell', count)
     return places
 
 
@@ -260,12 +264,34 @@ def test_for_a_robot_that_stays_in_a_wall_nothing_is_worked_out_again(worked_out
         enquiry.update_map(update)
         enquiry.request(pose, [Pose2D(30.5, 20.5)], start_is_robot=True)
         assert enquiry.step(lambda planner: planner.search(10)).status == S.START_OCCUPIED
-    assert len(worked_out) == 1
+    assert len(worked_out) == 2, 'one each for the navigator and the path planner'
+
+
+def test_navigators_on_two_maps_do_not_disturb_each_other(worked_out):
+    """Each remembers its own escape cell, though they tick in turns. They once shared a cache of the process."""
+    updates = shown(costmap(wall(20, 22))), shown(costmap(wall(20, 24)))
+    navigators = Navigator(SETTINGS), Navigator(SETTINGS)
+    for _ in range(5):
+        for navigator, update in zip(navigators, updates):
+            if navigator.goal is None:
+                navigator.new_goal(Pose2D(5.5, 5.5))
+                navigator.tick(update, Pose2D(20.5, 20.5))
+            else:
+                navigator.tick(None, Pose2D(20.5, 20.5))
+    assert len(worked_out) == 2
+
+
+def test_the_module_has_no_state_that_changes():
+    assert not [
+        name
+        for name, value in vars(escape).items()
+        if isinstance(value, (list, dict, set, EscapeFinder)) and not name.startswith('__')
+    ]
 
 
 def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_on_the_way(worked_out):
     """All the time it is a margin at least, so that the grid is the same."""
-    cells = costmap(wall(20, 20))
+    cells, find_escape_cell = costmap(wall(20, 20)), EscapeFinder().find_cell
     live_map = live(cells)
     update = live_map.latest()
     assert find_escape_cell(update, (19.5, 20.5), TOLERANCE) == (17, 20)
@@ -278,7 +304,7 @@ def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_on_the_w
 @pytest.mark.parametrize('updates', [1, 2])
 def test_nor_once_other_cells_are_free(worked_out, updates):
     """Every other update is in the same grid."""
-    cells = costmap(wall(20, 22))
+    cells, find_escape_cell = costmap(wall(20, 22)), EscapeFinder().find_cell
     live_map = live(cells)
     assert find_escape_cell(live_map.latest(), (20.1, 20.5), TOLERANCE) == (17, 20)
     cells[:, 16:20] = 99
@@ -290,7 +316,7 @@ def test_nor_once_other_cells_are_free(worked_out, updates):
 
 
 def test_nor_for_another_place_in_the_cell_or_another_tolerance_or_where_the_robot_came_from_the_other_side(worked_out):
-    update = shown(costmap(wall(20, 23), margin=0))
+    update, find_escape_cell = shown(costmap(wall(20, 23), margin=0)), EscapeFinder().find_cell
     assert find_escape_cell(update, (21.1, 20.5), TOLERANCE) == (19, 20)
     assert find_escape_cell(update, (21.9, 20.5), TOLERANCE) is None
     assert find_escape_cell(update, (21.1, 20.5), 1) is None
@@ -299,17 +325,17 @@ def test_nor_for_another_place_in_the_cell_or_another_tolerance_or_where_the_rob
 
 
 def test_no_more_is_remembered_than_a_little(worked_out):
-    update = shown(costmap(wall(20, 20)))
+    update, finder = shown(costmap(wall(20, 20))), EscapeFinder()
     for x, y in np.random.default_rng(7).random((200, 2)).tolist():
-        find_escape_cell(update, (20 + x, 20 + y), TOLERANCE)
-    assert len(worked_out) > way_out.MOST_WAYS
-    assert len(way_out._memory._last.ways) <= way_out.MOST_WAYS
+        finder.find_cell(update, (20 + x, 20 + y), TOLERANCE)
+    assert len(worked_out) > escape.MAX_REMEMBERED
+    assert len(finder._last.found) <= escape.MAX_REMEMBERED
 
 
-@pytest.mark.parametrize(('away', 'is_found'), [(FARTHEST, True), (FARTHEST + 1, False)])
+@pytest.mark.parametrize(('away', 'is_found'), [(MAX_DISTANCE, True), (MAX_DISTANCE + 1, False)])
 def test_however_large_the_tolerance_a_way_out_is_looked_for_in_so_many_cells_only(away, is_found):
     """Cells may be small, and a tick must not go with their number."""
-    side = 2 * FARTHEST + 11
+    side = 2 * MAX_DISTANCE + 11
     cells = np.full((side, side), 99, np.int8)
     cells[5, 5 + away] = 0
     live_map, geometry = (

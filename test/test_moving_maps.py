@@ -1,35 +1,19 @@
 """Maps that move: SLAM's grow and shift, also by parts of a cell. Goal and route stay where they are in the world."""
 
-import math
-
 import numpy as np
 import pytest
-from helpers.trip import Trip, free_room
+from helpers.trip import MOVES, Trip, free_room
 
 from tb_planner import tba_star
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.navigation.held_route import HeldRoute
 from tb_planner.navigation.navigator import NavigationStatus
 from tb_planner.search.algorithms import RestartReason
-from tb_planner.search.grid import Grid
 
 S = NavigationStatus
 
 WALLS = [(2.0, -1.0, 2.3, 2.2), (4.0, 0.8, 4.3, 5.0)]
 """Left, bottom, right and top, in metres."""
 START, GOAL = (0.55, 1.05), (5.55, 1.05)
-
-MOVES = {
-    'grown on the right': MapGeometry(90, 40, 0.1),
-    'grown on the left': MapGeometry(80, 55, 0.1, (-1.0, -1.5, 0.0)),
-    'shifted by part of a cell': MapGeometry(70, 40, 0.1, (-0.037, 0.026, 0.0)),
-    'shifted by half a cell': MapGeometry(70, 40, 0.1, (-0.05, -0.05, 0.0)),
-    'finer': MapGeometry(140, 80, 0.05),
-    'a little finer': MapGeometry(90, 60, 0.083, (-0.2, -0.1, 0.0)),
-    'coarser': MapGeometry(50, 30, 0.15, (-0.3, -0.1, 0.0)),
-    'turned': MapGeometry(110, 100, 0.1, (0.0, -3.0, 0.4)),
-    'turned by a quarter': MapGeometry(60, 90, 0.1, (7.5, -1.0, math.pi / 2)),
-}
 
 
 def seen_on(geometry, walls=WALLS):
@@ -197,62 +181,3 @@ def test_a_move_without_a_goal_is_no_restart():
     trip.navigator.new_goal(Pose2D(2.5, 2.5))
     assert trip.run_to_goal().restarts == ()
     assert trip.restarts == []
-
-
-# ------------------------------------------------------------------------------------------------------ laying routes
-def grid_of(geometry):
-    return Grid(np.zeros((geometry.height, geometry.width), bool))
-
-
-@pytest.mark.parametrize('geometry', MOVES.values(), ids=MOVES.keys())
-def test_the_cells_of_a_laid_route_follow_each_other_and_lie_under_its_points(geometry):
-    random = np.random.default_rng(1)
-    steps = random.choice([-0.1, 0.0, 0.1], (200, 2))
-    points = np.array((3.05, 2.05)) + np.cumsum(steps[(steps != 0).any(axis=1)], axis=0)
-    route = HeldRoute.lay(points, geometry, grid_of(geometry))
-    steps = np.abs(np.diff(route.cells, axis=0)).max(axis=1)
-    assert steps.min() == steps.max() == 1
-    centres = geometry.to_world_array(route.cells)
-    gaps = np.hypot(*(points[:, None] - centres[None]).T).min(axis=0)
-    assert gaps.max() <= geometry.resolution_m * math.sqrt(0.5) + 1e-5
-
-
-@pytest.mark.parametrize('geometry', MOVES.values(), ids=MOVES.keys())
-def test_what_is_left_of_a_laid_route_is_laid_on_the_same_cells(geometry):
-    points = np.stack((np.linspace(1.05, 5.05, 41), np.full(41, 1.05)), axis=1)
-    route = HeldRoute.lay(points, geometry, grid_of(geometry))
-    for walked in (0, 1, 7, len(route.cells) - 1):
-        left = route.walked(walked)
-        assert left.cells.tolist() == route.cells[walked:].tolist()
-        again = HeldRoute.lay(left.points_m, geometry, grid_of(geometry))
-        cells = again.cells.tolist()
-        assert cells[cells.index(left.cells[0].tolist()) :] == left.cells.tolist()
-
-
-def test_a_laid_route_stands_only_where_every_step_is_legal():
-    points = np.array([[0.15, 0.15], [0.25, 0.25], [0.35, 0.25]])
-    route = HeldRoute.lay(points, MapGeometry(5, 5, 0.1), Grid(free_room(5, 5)))
-    assert route.cells.tolist() == [[1, 1], [2, 2], [3, 2]]
-    assert route.stands(Grid(free_room(5, 5)))
-    for x, y in ((1, 1), (2, 2), (3, 2), (2, 1), (1, 2)):
-        blocked = free_room(5, 5)
-        blocked[y, x] = True
-        assert not route.stands(Grid(blocked))
-    assert not route.stands(Grid(free_room(3, 5)))
-
-
-def test_a_route_beside_a_wall_gives_way_by_a_cell_where_the_wall_is_drawn_on_others():
-    points = np.stack((np.linspace(0.15, 0.75, 7), np.full(7, 0.35)), axis=1)
-    values = free_room(9, 6)
-    values[3, 3:6] = True
-    route = HeldRoute.lay(points, MapGeometry(9, 6, 0.1), Grid(values))
-    assert route is not None
-    assert route.cells[[0, -1]].tolist() == [[1, 3], [7, 3]]
-    assert np.abs(route.cells[:, 1] - 3).max() == 1
-    values[:, 3:6] = True
-    assert HeldRoute.lay(points, MapGeometry(9, 6, 0.1), Grid(values)) is None
-
-
-def test_a_route_that_leaves_the_map_cannot_be_laid():
-    points = np.stack((np.linspace(0.15, 2.75, 27), np.full(27, 0.35)), axis=1)
-    assert HeldRoute.lay(points, MapGeometry(9, 6, 0.1), Grid(free_room(9, 6))) is None

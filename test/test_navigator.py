@@ -1,12 +1,14 @@
 """Navigator: statuses, waypoints and plans, tick by tick."""
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from helpers.trip import Trip, free_room, picture, settings
 
 from tb_planner import rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
+from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
 from tb_planner.search.algorithms import RestartReason
@@ -494,12 +496,12 @@ def test_a_full_replan_comes_after_so_many_ticks_on_a_map_that_has_changed():
 @pytest.mark.parametrize(
     ('change', 'message'),
     [
-        ({'k': 0}, 'k is 0; it is a whole number, >= 1'),
-        ({'k': 1.5}, 'k is 1.5; it is a whole number, >= 1'),
-        ({'full_replan_ticks': -1}, 'full_replan_ticks is -1; it is a whole number, >= 0'),
-        ({'min_improvement': 1.0}, 'min_improvement is 1.0; it is a fraction, 0 to below 1'),
-        ({'goal_tolerance_m': -0.1}, 'goal_tolerance_m is -0.1; it is finite and >= 0'),
-        ({'waypoint_distance_m': math.nan}, 'waypoint_distance_m is nan; it is finite and >= 0'),
+        ({'k': 0}, 'k is 0; it must be a whole number, at least 1'),
+        ({'k': 1.5}, 'k is 1.5; it must be a whole number, at least 1'),
+        ({'full_replan_ticks': -1}, 'full_replan_ticks is -1; it must be a whole number, at least 0'),
+        ({'min_improvement': 1.0}, 'min_improvement is 1.0; it must be at least 0 and below 1'),
+        ({'goal_tolerance_m': -0.1}, 'goal_tolerance_m is -0.1; it must be finite and at least 0'),
+        ({'waypoint_distance_m': math.nan}, 'waypoint_distance_m is nan; it must be finite and at least 0'),
         ({'algorithm': 'tba_star'}, r"algorithm is 'tba_star'; make one with a factory, such as tba_star\(\)"),
     ],
 )
@@ -513,8 +515,14 @@ def test_a_pose_that_is_no_number_is_refused():
         Pose2D(1.0, math.nan)
 
 
-def test_settings_have_defaults_for_all_but_the_algorithm():
-    assert Settings(tba_star()).k == 256
+def test_only_the_parameters_have_defaults_and_the_settings_are_derived_from_them():
+    """A default in two places is two defaults: those of the tolerances once differed."""
+    with pytest.raises(TypeError, match='7 required positional arguments'):
+        Settings(tba_star())
+    parameters, derived = PlannerParameters(), PlannerParameters().settings()
+    for field in fields(Settings):
+        if field.name not in ('algorithm', 'k'):
+            assert getattr(derived, field.name) == getattr(parameters, field.name)
 
 
 # ------------------------------------------------------------------------------------------------------ memory

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.trip import node_settings
 
 from tb_planner import ALGORITHMS, tb_wa_star
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.files import read_map
 from tb_planner.maps.live_map import LiveMap
-from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings
+from tb_planner.navigation.navigator import NavigationStatus, Navigator
 from tb_planner.search.algorithms import RestartReason
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import Obstacle, RandomChange
@@ -50,7 +51,7 @@ class World:
         settings = SimulationSettings(world=world, dt_s=0.025, **changes)
         self.simulation = Simulation(flat(), geometry, start, settings, script)
         self.map = LiveMap(rules)
-        self.navigator = Navigator(Settings(algorithm or tb_wa_star(1.5), k=k))
+        self.navigator = Navigator(node_settings(algorithm=algorithm or tb_wa_star(1.5), k=k))
         self.navigator.new_goal(goal)
         self.simulation.set_goal(goal)
         self.ticks = []
@@ -144,7 +145,7 @@ def test_a_map_that_grows_and_shifts_on_the_way_stops_nobody(jitter):
 
 
 def test_the_memory_of_a_map_that_has_moved_is_freed_by_the_thread_that_writes_maps():
-    live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5)))
+    live_map, navigator = LiveMap(rules), Navigator(node_settings())
     occupancy = np.zeros((40, 40), np.int8)
     live_map.full(occupancy, MapGeometry(40, 40, CELL_M))
     first = live_map.latest()
@@ -194,7 +195,7 @@ def corridor(closed):
 
 @pytest.mark.parametrize('goal', [Pose2D(1.5, 0.5), Pose2D(1.5, 2.5)])
 def test_no_robot_is_sent_out_of_a_margin_through_an_obstacle(goal):
-    live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5)))
+    live_map, navigator = LiveMap(rules), Navigator(node_settings())
     live_map.full(corridor(closed=True), MapGeometry(60, 60, CELL_M))
     navigator.new_goal(goal)
     pose = Pose2D(1.5, 1.5)
@@ -202,7 +203,7 @@ def test_no_robot_is_sent_out_of_a_margin_through_an_obstacle(goal):
     assert (tick.status, tick.waypoint) == (S.START_BLOCKED, pose)
     occupancy, geometry = corridor(closed=False), MapGeometry(60, 60, CELL_M)  # the open end is within the tolerance
     live_map.full(occupancy, geometry)
-    navigator.settings = Settings(tb_wa_star(1.5), start_tolerance_m=1.0)
+    navigator.settings = node_settings(start_tolerance_m=1.0)
     for _ in range(300):
         tick = navigator.tick(live_map.latest(), pose)
         if tick.status == S.ARRIVED:
@@ -219,7 +220,7 @@ def test_a_robot_that_stops_short_of_its_waypoints_arrives_all_the_same(stops_at
     office = read_map(OFFICE)
     rng = np.random.default_rng(1)
     for _ in range(12):
-        live_map, navigator = LiveMap(rules), Navigator(Settings(tb_wa_star(1.5), k=100_000))
+        live_map, navigator = LiveMap(rules), Navigator(node_settings(k=100_000))
         live_map.full(office.occupancy, office.geometry)
         update = live_map.latest()
         places = np.argwhere(~update.grid.blocked)

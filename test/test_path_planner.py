@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.live_map import LiveMap, MapUpdate
-from tb_planner.navigation import path_planner as enquiry_module
-from tb_planner.navigation.path_planner import BEHIND_M, MOST_LEGS, PathPlanner, PathStatus
+from tb_planner.navigation import path_planner as module
+from tb_planner.navigation.path_planner import MAX_BEHIND_M, MAX_SEGMENTS_PER_STEP, PathPlanner, PathStatus
 from tb_planner.search.planner import TimeBoundedPlanner
 
 S = PathStatus
@@ -137,7 +138,7 @@ def test_equal_goals_in_a_row_add_nothing():
 
 
 def test_many_goals_take_several_steps():
-    goals = [(0.15 + 0.1 * (i % 15), 0.15 + 0.2 * (i % 2)) for i in range(3 * MOST_LEGS)]
+    goals = [(0.15 + 0.1 * (i % 15), 0.15 + 0.2 * (i % 2)) for i in range(3 * MAX_SEGMENTS_PER_STEP)]
     desk = Desk(free_room(20, 10))
     assert desk.ask((0.05, 0.05), *goals, steps=2).status == S.SEARCHING
     answer = desk.ask((0.05, 0.05), *goals, steps=2)
@@ -146,7 +147,7 @@ def test_many_goals_take_several_steps():
 
 
 def test_a_request_without_goals_is_refused():
-    with pytest.raises(ValueError, match='0 goals; there is at least 1'):
+    with pytest.raises(ValueError, match='0 goals; it must have at least 1'):
         Desk(free_room(5, 5)).ask((0.1, 0.1))
 
 
@@ -228,6 +229,22 @@ def test_a_path_to_a_goal_that_is_cut_off_ends_where_a_way_comes_nearest_to_it()
     desk.block((2, 2))
     assert desk.ask((0.35, 0.55), (1.35, 0.55)).path is answer.path
     assert desk.ask((0.35, 0.55), (1.65, 0.55), steps=3).status == S.NO_VALID_PATH
+
+
+def test_a_goal_that_is_cut_off_takes_no_look_at_the_whole_map():
+    """Of 4,000,000 cells; the search has seen a room of 100. No tick may grow with the map."""
+    blocked = free_room(2000, 2000)
+    blocked[:12, 11] = blocked[11, :12] = True
+    desk = Desk(blocked, tolerance_m=0.3)
+    desk.ask((0.35, 0.55), (1.35, 0.55), k=1)
+    tracemalloc.start()
+    try:
+        answer = desk.ask((0.35, 0.55), (1.35, 0.55), steps=3)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert answer.path.points_m[-1] == pytest.approx((1.05, 0.55))
+    assert peak < 200_000, 'bytes; a byte for each cell of the map is 4,000,000'
 
 
 def test_a_search_that_finds_the_same_way_again_leaves_the_answer_as_it_is():
@@ -355,7 +372,7 @@ def test_a_robot_that_begins_anew_far_along_its_path_is_told_the_rest_of_it():
     for before, after in itertools.pairwise((first, *others)):
         begin = len(before.points_m) - len(after.points_m)
         assert after.points_m.tolist() == before.points_m[begin:].tolist()
-        assert BEHIND_M < behind_m(before, after.points_m[0]) < BEHIND_M + 0.2
+        assert MAX_BEHIND_M < behind_m(before, after.points_m[0]) < MAX_BEHIND_M + 0.2
         assert after.ends == (len(after.points_m) - 1,)
     assert desk.enquiry.searches == 1
 
@@ -452,7 +469,7 @@ def test_a_blocked_leg_that_was_found_is_searched_for_again():
     desk = Desk(picture(WALL_WITH_DOORS), algorithm=tba_star())
     goals = (1.75, 0.15), (1.75, 0.85), (0.35, 0.85)
     answer = desk.ask((0.35, 0.15), *goals, k=5)
-    while not desk.enquiry._legs:
+    while not desk.enquiry._segments:
         answer = desk.enquiry.step(lambda planner: planner.search(5))
     assert answer.status == S.SEARCHING
     desk.block((9, 0))
@@ -774,7 +791,7 @@ class Wanderer:
 @pytest.mark.parametrize('seed', range(20))
 def test_however_robots_and_maps_move_a_path_told_is_good(seed, monkeypatch):
     if seed % 2:
-        monkeypatch.setattr(enquiry_module, 'BEHIND_M', 0.3)
+        monkeypatch.setattr(module, 'MAX_BEHIND_M', 0.3)
     wanderer, found = Wanderer(seed), 0
     for _ in range(150):
         wanderer.live()

@@ -1,11 +1,11 @@
-"""The way out of a blocked cell, for a robot that finds itself in one: straight to the nearest free cell.
+"""How a robot leaves a blocked cell: straight to a free cell near by, its escape cell.
 
-In the margin of obstacles it may go through margins, and never through an obstacle.
+A robot in the inflated margin of an obstacle may cross margins, and never an obstacle.
 
-In an obstacle itself a robot can only be by mistake: of its pose, of a sensor, of the map. It leaves it by the side it
-is on, and crosses nothing else. That is the side where it was free before; if that is not known, the nearest, unless
-another way out through the obstacle is hardly longer. Then nobody knows on which side of it, say of a thin wall, the
-robot is, and there is no way out. What is small, or ends near by, has one side only.
+Inside an obstacle itself a robot can only be by mistake: of its pose, of a sensor, of the map. It leaves the obstacle
+on the side where it is, and crosses nothing else. That is the side where it was free before. If that is not known, it
+is the nearest side, unless leaving by another one is hardly longer: then nobody knows on which side of, say, a thin
+wall the robot is, and there is no escape cell. An obstacle that is small, or ends near by, has one side only.
 """
 
 from __future__ import annotations
@@ -16,51 +16,52 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import Box, Cell
+from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.search.grid import BLOCKED, COST_STEPS
 from tb_planner.search.sight import clear, farthest_clear
 
-SURE = 1.0
-"""In cells: by so much more than the nearest side is away a way to another side has to lead through the obstacle."""
-AROUND = 2
-"""In cells: sides are one if they meet within twice the way out of the obstacle, and so much more."""
-SMALL = 4
-"""In cells: what ends all around within so many of the robot's cell is small. Wherever in it the robot is, it has one
-side, since there is a way around it."""
+SAFE_DIFFERENCE = 1.0
+"""In cells. Another side counts as a possible one if leaving there leads at most this much farther through the obstacle
+than the nearest side is away."""
+DETOUR_MARGIN = 2
+"""In cells. Two sides are one if they meet within twice the distance out of the obstacle, and this much more."""
+SMALL_REACH = 4
+"""In cells. An obstacle that ends all around within this distance of the robot's cell is small. Wherever in it the
+robot is, it has one side only, since a path leads around it."""
 
-MOST_CELLS = 512
-"""So many free cells are looked at from within an obstacle, some milliseconds of work: half of them the nearest, the
-others, if there are more, from all the rest, which may be on another side."""
+MAX_CELLS = 512
+"""Free cells that are looked at from within an obstacle, some milliseconds of work: half of them the nearest, the
+others, if there are more, spread over all the rest, which may be on another side."""
 
-FARTHEST = 100
-"""In cells: so far a way out is looked for at most, whatever the tolerance."""
-PARTS = 64
-"""Of a cell's side: where in such a part of its cell the robot is makes no difference."""
-MOST_WAYS = 64
-"""Are remembered."""
+MAX_DISTANCE = 100
+"""In cells. An escape cell is never farther away, whatever the tolerance."""
+PLACES_PER_CELL = 64
+"""Where in such a part of its cell's side the robot is makes no difference."""
+MAX_REMEMBERED = 64
+"""Escape cells that are kept for one window."""
 
-_LOOKS = 4  # a cell, along a way
+_LOOKS_PER_CELL = 4  # along a straight line
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class _Around:
-    """What there is around a robot in a blocked cell, and the ways out that have been found there."""
+class _Window:
+    """The map around a robot in a blocked cell, and the escape cells that were found there."""
 
     box: Box
     terrain: NDArray[np.uint16]
     obstacles: NDArray[np.bool_]
-    ways: dict[tuple[Point, int, Point | None], Cell | None] = field(default_factory=dict)
+    found: dict[tuple[Point, int, Point | None], Cell | None] = field(default_factory=dict)
 
     @classmethod
-    def look(cls, map_update: MapUpdate, box: Box) -> _Around:
+    def read(cls, map_update: MapUpdate, box: Box) -> _Window:
         terrain = map_update.grid.cost_u16[box.slices]
         return cls(box, terrain, terrain == BLOCKED if map_update.obstacles is None else map_update.obstacles(box))
 
-    def is_like(self, other: _Around) -> bool:
-        """Obstacles may be others though the terrain is the same."""
+    def is_like(self, other: _Window) -> bool:
+        """Obstacles may differ though the terrain is the same."""
         return (
             self.box == other.box
             and np.array_equal(self.terrain, other.terrain)
@@ -68,50 +69,62 @@ class _Around:
         )
 
 
-class _Memory:
-    """Of the last look around. Most ticks find robot and map as they were, and need not work it out again."""
+class EscapeFinder:
+    """Finds escape cells, and remembers those of the last window: most ticks find robot and map as they were.
+
+    It belongs to one robot on one map: a Navigator and a PathPlanner have one each."""
 
     def __init__(self) -> None:
-        self._last: _Around | None = None
+        self._last: _Window | None = None
 
-    def of(self, around: _Around) -> _Around:
-        """The same with what has been found there, if it was what was seen last."""
-        last = self._last
-        if last is None or not last.is_like(around):
-            self._last = last = replace(around, terrain=around.terrain.copy())  # the grid is written to again
-        return last
+    def find(
+        self, map_update: MapUpdate, pose: Pose2D, tolerance_m: float, came_from: Pose2D | None = None
+    ) -> Cell | None:
+        """The cell of a robot on the map; if that is blocked, the one to leave it by, within the tolerance and
+        MAX_DISTANCE; None if there is none. came_from: where the robot was free before, if that is known."""
+        geometry = map_update.geometry
+        position = geometry.to_grid(pose.x_m, pose.y_m)
+        before = None if came_from is None else geometry.to_grid(came_from.x_m, came_from.y_m)
+        return self.find_cell(map_update, position, geometry.whole_cells(tolerance_m), before)
+
+    def find_cell(
+        self, map_update: MapUpdate, position: Point, tolerance: int, came_from: Point | None = None
+    ) -> Cell | None:
+        """find(), with positions and the tolerance in cells."""
+        cell = math.floor(position[0]), math.floor(position[1])
+        if not map_update.grid.is_blocked(cell):
+            return cell
+        tolerance = min(tolerance, MAX_DISTANCE)
+        window = self._window(map_update, Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, map_update.grid.box))
+        place = (
+            math.floor(position[0] * PLACES_PER_CELL) / PLACES_PER_CELL,
+            math.floor(position[1] * PLACES_PER_CELL) / PLACES_PER_CELL,
+        )
+        key = place, tolerance, came_from
+        if key not in window.found:
+            if len(window.found) >= MAX_REMEMBERED:
+                window.found.clear()
+            window.found[key] = _find_escape_cell(window, *key)
+        return window.found[key]
+
+    def _window(self, map_update: MapUpdate, box: Box) -> _Window:
+        """With what was found there before, if it is the window of the last call."""
+        window = _Window.read(map_update, box)
+        if self._last is None or not self._last.is_like(window):
+            self._last = replace(window, terrain=window.terrain.copy())  # the grid is written to again
+        return self._last
 
 
-_memory = _Memory()
+def no_escape_text(geometry: MapGeometry, tolerance_m: float) -> str:
+    """Why a blocked robot has no escape cell: all may be blocked, or its side of an obstacle is not known."""
+    within_m = min(tolerance_m, MAX_DISTANCE * geometry.resolution_m)
+    return f'nothing free within {within_m:g} m is surely on its side of obstacles'
 
 
-def find_escape_cell(
-    map_update: MapUpdate, position: Point, tolerance: int, came_from: Point | None = None
-) -> Cell | None:
-    """The robot's own cell; if that is blocked, the one to leave it by, at most so many cells away, and FARTHEST; None
-    if there is none. Positions are in cells; `came_from` is where the robot was free of late, if that is known."""
-    cell = math.floor(position[0]), math.floor(position[1])
-    if not map_update.grid.is_blocked(cell):
-        return cell
-    tolerance = min(tolerance, FARTHEST)
-    around = _memory.of(
-        _Around.look(map_update, Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, map_update.grid.box))
-    )
-    place = math.floor(position[0] * PARTS) / PARTS, math.floor(position[1] * PARTS) / PARTS
-    asked = place, tolerance, came_from
-    try:
-        return around.ways[asked]
-    except KeyError:
-        if len(around.ways) >= MOST_WAYS:
-            around.ways.clear()
-        found = around.ways[asked] = _way_out(around, *asked)
-        return found
-
-
-def _way_out(around: _Around, position: Point, tolerance: int, came_from: Point | None) -> Cell | None:
-    box, obstacles = around.box, around.obstacles
+def _find_escape_cell(window: _Window, position: Point, tolerance: int, came_from: Point | None) -> Cell | None:
+    box, obstacles = window.box, window.obstacles
     here = position[0] - box.x0, position[1] - box.y0
-    cells = _nearest_first(around.terrain, here, tolerance)
+    cells = _nearest_first(window.terrain, here, tolerance)
     if len(cells) == 0:
         return None
     if obstacles[math.floor(here[1]), math.floor(here[0])]:
@@ -144,26 +157,26 @@ def _out_of_obstacle(
 ) -> int | None:
     """Which of the cells is the first on the robot's side."""
     obstacles = _filled(obstacles, cells)
-    looked_at = np.arange(len(cells))
-    if len(cells) > MOST_CELLS:
-        half = MOST_CELLS // 2
-        looked_at = np.append(looked_at[:half], np.linspace(half, len(cells) - 1, half).astype(np.intp))
-    cells = cells[looked_at]
-    doors, crossed, is_fit = _doors(obstacles, here, cells)
+    considered = np.arange(len(cells))
+    if len(cells) > MAX_CELLS:
+        half = MAX_CELLS // 2
+        considered = np.append(considered[:half], np.linspace(half, len(cells) - 1, half).astype(np.intp))
+    cells = cells[considered]
+    doors, crossed, is_clear_beyond = _doors(obstacles, here, cells)
     away = np.where(obstacles, math.inf, _distances(obstacles.shape, here))
     nearest = float(away.min())
     if before is not None and _is_open(obstacles, before):
-        side = _side(obstacles, here, before, math.dist(before, here) + AROUND)
+        side = _side(obstacles, here, before, math.dist(before, here) + DETOUR_MARGIN)
     else:
         row, column = np.unravel_index(away.argmin(), away.shape)
-        reach = max(2 * nearest + AROUND, SMALL + 1 if _is_small(obstacles, here) else 0)
+        reach = max(2 * nearest + DETOUR_MARGIN, SMALL_REACH + 1 if _is_small(obstacles, here) else 0)
         side = _side(obstacles, here, (float(column), float(row)), reach)
-        if (is_fit & ~_are_in(side, doors) & (crossed <= nearest + SURE)).any():
+        if (is_clear_beyond & ~_are_in(side, doors) & (crossed <= nearest + SAFE_DIFFERENCE)).any():
             return None
     passable = np.where(obstacles, np.uint16(BLOCKED), np.uint16(COST_STEPS))
-    for i in np.flatnonzero(is_fit & _are_in(side, doors)).tolist():
+    for i in np.flatnonzero(is_clear_beyond & _are_in(side, doors)).tolist():
         if clear(passable, *doors[i].tolist(), *(cells[i] + 0.5).tolist()):
-            return int(looked_at[i])
+            return int(considered[i])
     return None
 
 
@@ -174,7 +187,7 @@ def _doors(
     whether it seems to meet none after."""
     ways = cells + 0.5 - here
     lengths = np.hypot(*ways.T)
-    shares = np.linspace(0.0, 1.0, math.ceil(lengths.max() * _LOOKS) + 1)
+    shares = np.linspace(0.0, 1.0, math.ceil(lengths.max() * _LOOKS_PER_CELL) + 1)
     columns, rows = ((start + np.outer(shares, way)).astype(np.intp) for start, way in zip(here, ways.T))
     blocked = obstacles[rows, columns]
     first = blocked.argmin(axis=0)
@@ -192,11 +205,11 @@ def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np
 def _is_small(obstacles: NDArray[np.bool_], here: Point) -> bool:
     """Whether what the robot is in, with all that is near it, ends near by on all sides. A wall may have been seen with
     gaps of a cell or two."""
-    obstacles, here = _near(obstacles, here, SMALL + 3)
+    obstacles, here = _near(obstacles, here, SMALL_REACH + 3)
     steps = _steps(obstacles.shape, here)
     whole = _connected(_widened(_widened(obstacles).T).T, steps == 0) & obstacles
     ends_in_view = not (whole[[0, -1]].any() or whole[:, [0, -1]].any())
-    return ends_in_view and not whole[steps > SMALL].any()
+    return ends_in_view and not whole[steps > SMALL_REACH].any()
 
 
 def _near(mask: NDArray[np.bool_], here: Point, reach: int) -> tuple[NDArray[np.bool_], Point]:

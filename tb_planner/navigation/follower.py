@@ -23,8 +23,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import Cell
-from tb_planner.search.grid import BLOCKED
+from tb_planner.geometry import Box, Cell
+from tb_planner.search.grid import BLOCKED, nearest_marked
 from tb_planner.search.sight import clear, farthest_clear
 
 Point: TypeAlias = tuple[float, float]
@@ -71,23 +71,19 @@ class Follower:
         self._near = max(NEAR * self._distance, 1.0)
         self._short = SHORT * self._distance
         self._corner_cutting = corner_cutting
-        self.forget()
+        self.reset()
 
     @property
     def window(self) -> int:
         """How many cells of the route are looked at."""
         return math.ceil(self._distance + self._tolerance) + 2
 
-    def forget(self) -> None:
-        """A new goal, or a grid of another geometry."""
+    def reset(self, waypoint: Point | None = None) -> None:
+        """Forgets the robot's progress, for another route. waypoint: the one that was given before; the robot goes on
+        towards it as far as this follower's route leads there, too."""
         self._trail = np.empty((0, 2), np.int32)
         self._good: Point | None = None
         self._in_doubt = False
-        self._waypoint: Point | None = None
-
-    def take_over(self, waypoint: Point | None) -> None:
-        """Afresh, but towards the waypoint that was given before, as far as this follower's route goes there, too."""
-        self.forget()
         self._waypoint = waypoint
 
     @property
@@ -114,7 +110,7 @@ class Follower:
         if self._in_doubt:
             return 0
         if here is None or foot is None:
-            self.forget()
+            self.reset()
             return None
         self._good = None if here.stuck else here.point
         passed = max(foot.at - line.start, 0)
@@ -186,10 +182,18 @@ class Follower:
         if good is not None and _is_free(terrain, good):
             return _Here(good, False)
         if way_out is None:
-            reach = math.ceil(self._distance + self._tolerance)
-            cell = math.floor(position[0]), math.floor(position[1])
-            way_out = _nearest_free(terrain, cell, line.cell(line.start), reach)
+            way_out = self._nearest_free_cell(terrain, position, line.cell(line.start))
         return None if way_out is None else _Here((way_out[0] + 0.5, way_out[1] + 0.5), True)
+
+    def _nearest_free_cell(self, terrain: NDArray[np.uint16], position: Point, first: Cell) -> Cell | None:
+        """The free cell nearest to a position, the route's first cell if none is nearer; None if that is too far."""
+        cell = math.floor(position[0]), math.floor(position[1])
+        reach, to_first = math.ceil(self._distance + self._tolerance), math.dist(cell, first)
+        window = Box(*cell, cell[0] + 1, cell[1] + 1).grown(reach, Box(0, 0, terrain.shape[1], terrain.shape[0]))
+        nearest = nearest_marked(terrain[window.slices], window, cell, reach)
+        if nearest is not None and math.dist(cell, nearest) < to_first:
+            return nearest
+        return first if to_first <= reach else None
 
     def _last_good(self, position: Point, within: float) -> Point | None:
         """The last pose from which the route was in sight, if it is so near."""
@@ -335,20 +339,6 @@ def _is_free(terrain: NDArray[np.uint16], position: Point) -> bool:
 
 def _moved(point: Point, direction: Point, way: float) -> Point:
     return point[0] + way * direction[0], point[1] + way * direction[1]
-
-
-def _nearest_free(terrain: NDArray[np.uint16], cell: Cell, s_current: Cell, reach: int) -> Cell | None:
-    """The free cell nearest to this one, s_current if none is nearer; None if that is out of reach."""
-    x, y = cell
-    to_s_current = (s_current[0] - x) ** 2 + (s_current[1] - y) ** 2
-    reach = min(reach, math.isqrt(to_s_current) + 1)
-    left, top = max(x - reach, 0), max(y - reach, 0)
-    rows, columns = np.nonzero(terrain[top : max(y + reach + 1, 0), left : max(x + reach + 1, 0)])
-    distances = (columns + left - x) ** 2 + (rows + top - y) ** 2
-    if len(distances) and distances.min() < to_s_current:
-        i = int(distances.argmin())
-        return int(columns[i]) + left, int(rows[i]) + top
-    return s_current if to_s_current <= reach**2 else None
 
 
 def _feet(points: NDArray[np.float64], position: Point) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

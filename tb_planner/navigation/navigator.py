@@ -1,6 +1,13 @@
-"""Navigator: a robot's way to its goal, tick by tick. Map, pose and goal go in, waypoint and status come out.
+"""Navigator: leads a robot to a goal, tick by tick. Map, pose and goal go in, waypoint and status come out.
 
-No ROS and no clock. Goal, poses and waypoints are in metres, in the map's frame; search and follower count in cells.
+It has no ROS and no clock. Goal, poses and waypoints are in metres, in the map's frame; search and follower count in
+cells. A tick, from top to bottom:
+
+1. Navigator.tick() takes in a new map and checks that there are a goal, a map and a pose on it.
+2. Replanner.step() moves along the route as the robot did, spends the tick's search, and changes to a new route.
+3. Replanner.aim() asks the follower for the waypoint.
+
+ControllerPathPolicy chooses the path for a controller that follows whole paths by itself.
 """
 
 from __future__ import annotations
@@ -16,23 +23,23 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Cell, MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
-from tb_planner.navigation.escape import FARTHEST, find_escape_cell
+from tb_planner.navigation.escape import EscapeFinder, no_escape_text
 from tb_planner.navigation.follower import Aim, Follower
-from tb_planner.navigation.held_route import HeldRoute
+from tb_planner.navigation.route import Route, nearest_point
 from tb_planner.search.algorithms import Algorithm, RestartReason
-from tb_planner.search.grid import BLOCKED, Grid, GridChange
+from tb_planner.search.grid import Grid, GridChange
 from tb_planner.search.planner import Status, TimeBoundedPlanner
 from tb_planner.search.sight import clear
 
 TRACE_STEPS = 4096
-"""N_T, trace steps a search: no tick goes with the length of a path."""
-
+"""N_T, trace steps a search: no tick grows with the length of a path."""
 HELD_CELLS = 1024
-"""So much of a route is held at most: no tick goes with the length of a route."""
+"""The most cells of a route that are held: no tick grows with the length of a route."""
+SAME_PATH_CELLS = 0.5
+"""Paths that differ nowhere by more than this, in cells, are the same: a map may have moved by part of a cell."""
 
-Search = Callable[[TimeBoundedPlanner], object]
-
-_ROUNDING = 1e-9  # 3 cells of 0.05 m are within 0.15 m, though 3 * 0.05 > 0.15 in floating point
+Search: TypeAlias = Callable[[TimeBoundedPlanner], object]
+"""Spends the tick's budget on a planner."""
 
 
 class NavigationStatus(str, enum.Enum):
@@ -41,26 +48,29 @@ class NavigationStatus(str, enum.Enum):
     IDLE = 'IDLE'
     """There is no goal."""
     WAITING_FOR_MAP = 'WAITING_FOR_MAP'
+    """There is a goal, and no map yet."""
     WAITING_FOR_POSE = 'WAITING_FOR_POSE'
+    """There are a goal and a map, and no pose yet."""
     NAVIGATING = 'NAVIGATING'
-    """On the way."""
+    """The robot follows its route."""
     WAITING = 'WAITING'
-    """There is nothing to follow: the search has just begun, or none of the route is in sight. The robot stays."""
+    """There is nothing to follow: the search has just begun, or no point of the route is in sight. The robot stays."""
     ARRIVED = 'ARRIVED'
-    """The goal has been reached, and is done."""
+    """The robot has reached its goal, which is dropped."""
     NO_PATH = 'NO_PATH'
     """On the present map no path leads to the goal. The robot stays until a change of the map opens one."""
     GOAL_BLOCKED = 'GOAL_BLOCKED'
-    """So is the goal, and all within its tolerance. Otherwise as NO_PATH."""
+    """The goal and all cells within its tolerance are blocked. The robot stays until a change of the map frees one."""
     GOAL_OUTSIDE_MAP = 'GOAL_OUTSIDE_MAP'
-    """Otherwise as NO_PATH: the map may grow."""
+    """The goal is not on the map. The robot stays until the map has grown."""
     START_BLOCKED = 'START_BLOCKED'
-    """The robot is in a blocked cell, and no free one within the tolerance is a way out. The robot stays."""
+    """The robot is in a blocked cell, and there is no escape cell within the tolerance. The robot stays."""
     START_OUTSIDE_MAP = 'START_OUTSIDE_MAP'
+    """The robot is not on the map. It stays."""
     CANCELED = 'CANCELED'
-    """The last goal was given up on request."""
+    """The last goal was canceled."""
     POSE_LOST = 'POSE_LOST'
-    """There was a pose before. No waypoint: the last one was in free sight."""
+    """There was a pose before, and there is none now. There is no waypoint: the last one was in free sight."""
     MAP_LOST = 'MAP_LOST'
     """The map is too old. The last waypoint holds while it is in sight."""
 
@@ -70,27 +80,33 @@ class NavigationStatus(str, enum.Enum):
 _HAS_PLAN = frozenset(
     (NavigationStatus.NAVIGATING, NavigationStatus.WAITING, NavigationStatus.POSE_LOST, NavigationStatus.MAP_LOST)
 )
+_FOLLOWING = (NavigationStatus.NAVIGATING, NavigationStatus.WAITING)
+_IDLE_MESSAGES = {
+    NavigationStatus.IDLE: 'there is no goal',
+    NavigationStatus.ARRIVED: 'the goal is reached',
+    NavigationStatus.CANCELED: 'the goal was canceled',
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What may be changed at run time."""
+    """What may be changed at run time. The defaults are in PlannerParameters, which derives these settings."""
 
     algorithm: Algorithm
-    k: int = 256
+    k: int
     """Expansions a tick."""
-    min_improvement: float = 0.0
-    """The fraction by which a restart for a shorter way must shorten it."""
-    goal_tolerance_m: float = 0.25
-    """So near the goal is reached; so near a free cell may stand in for a blocked goal."""
-    waypoint_distance_m: float = 1.0
-    """How far ahead the waypoint is at most."""
-    deviation_tolerance_m: float = 0.5
-    """So far from its route the robot may be before the search restarts from where it is."""
-    start_tolerance_m: float = 0.5
-    """So near a robot in a blocked cell looks for a free one to leave it by."""
-    full_replan_ticks: int = 0
-    """After so many ticks a search on a map that has changed since is started afresh; 0: never."""
+    min_improvement: float
+    """The fraction by which a restart for a shorter path must shorten it."""
+    goal_tolerance_m: float
+    """The goal is reached within this distance; a free cell within it may stand in for a blocked goal."""
+    waypoint_distance_m: float
+    """The waypoint is at most this far ahead."""
+    deviation_tolerance_m: float
+    """A robot farther than this from its route makes the search restart from where it is."""
+    start_tolerance_m: float
+    """The escape cell of a robot in a blocked cell is at most this far away."""
+    full_replan_ticks: int
+    """A search older than this, on a map that has changed since, is started afresh; 0: never."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.algorithm, Algorithm):
@@ -98,31 +114,350 @@ class Settings:
         for name, least in (('k', 1), ('full_replan_ticks', 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
-                raise ValueError(f'{name} is {value}; it is a whole number, >= {least}')
+                raise ValueError(f'{name} is {value}; it must be a whole number, at least {least}')
         if not 0 <= self.min_improvement < 1:
-            raise ValueError(f'min_improvement is {self.min_improvement}; it is a fraction, 0 to below 1')
+            raise ValueError(f'min_improvement is {self.min_improvement}; it must be at least 0 and below 1')
         for name in ('goal_tolerance_m', 'waypoint_distance_m', 'deviation_tolerance_m', 'start_tolerance_m'):
             value = getattr(self, name)
             if not 0 <= value < math.inf:
-                raise ValueError(f'{name} is {value}; it is finite and >= 0')
+                raise ValueError(f'{name} is {value}; it must be finite and at least 0')
 
 
 @dataclass(frozen=True)
 class Tick:
-    """What a tick has to say."""
+    """What a tick returns."""
 
     status: NavigationStatus
     waypoint: Pose2D | None
     """To be published, if there is one."""
     plan_changed: bool
-    """plan_points() are others than before; walking along a plan does not change it."""
+    """plan_points() has changed; a robot that goes along its plan does not change it."""
     restarts: tuple[RestartReason, ...]
     """Why the search was started over in this tick, in order. The first search for a goal is not a restart."""
     message: str
     """The status in words and figures."""
 
 
-_ROUTE_IS_STILL_GOOD = frozenset(
+_Outcome: TypeAlias = 'tuple[NavigationStatus, Pose2D | None, str]'
+
+
+class Navigator:
+    """Leads a robot to a goal on a map that changes, moves and grows. To be used by one thread.
+
+    navigator = Navigator(PlannerParameters().settings())
+    navigator.new_goal(Pose2D(8.0, 5.0))
+    tick = navigator.tick(map_update, pose)
+    """
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._map: MapUpdate | None = None
+        self._goal: Pose2D | None = None
+        self._target: Cell | None = None  # the goal's cell, or the free one that stands in for it
+        self._replanner: Replanner | None = None
+        self._replanners = 0  # how many there have been
+        self._restart_reason: RestartReason | None = None  # why there will be another one for the same goal
+        self._held: Route | None = None  # for it
+        self._spare: TimeBoundedPlanner | None = None  # the last one's planner, for its memory
+        self._escape = EscapeFinder()
+        self._restarts: list[RestartReason] = []
+        self._had_pose = False
+        self._last_free: Pose2D | None = None  # the last pose, without a break since, in a cell that is not blocked
+        self._idle_status = NavigationStatus.IDLE
+        self._must_stop = False  # the robot is still to get its own pose as a waypoint
+        self._waypoint: Pose2D | None = None
+        self._plan_version: object = None  # of the plan that the last tick had
+
+    # -------------------------------------------------------------------------------------------------- requests
+    @property
+    def settings(self) -> Settings:
+        """They may be set to others at any time. If that needs a new search, the robot follows its route until the
+        search has caught up."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        old, self._settings = self._settings, settings
+        self._find_target()
+        if self._map is None or self._replanner is None:
+            return
+        planner, geometry = self._replanner.planner, self._map.geometry
+        planner.k = settings.k
+        planner.min_improvement = settings.min_improvement
+        planner.start_tolerance = geometry.whole_cells(settings.start_tolerance_m)
+        planner.goal_tolerance = geometry.whole_cells(settings.goal_tolerance_m)
+        self._replanner.use_followers(*self._new_followers(self._map))
+        if old.algorithm != settings.algorithm or planner.target != self._target:
+            self._search_afresh(RestartReason.SETTINGS, self._replanner.hold())
+
+    def new_goal(self, goal: Pose2D) -> None:
+        """Replaces the goal, if there is one. Within the same cell that needs no new search."""
+        old, self._goal, self._must_stop = self._goal, goal, False
+        if self._map is None or old is None or self._map.geometry.cell_of(old) != self._map.geometry.cell_of(goal):
+            self._end_search()
+        self._find_target()
+
+    def cancel(self) -> bool:
+        """Drops the goal. False if there is none."""
+        if self._goal is None:
+            return False
+        self._finish(NavigationStatus.CANCELED)
+        self._must_stop = True
+        return True
+
+    def arrive(self) -> bool:
+        """The robot has reached its goal, as a controller reports. False if there is none."""
+        if self._goal is None:
+            return False
+        self._finish(NavigationStatus.ARRIVED)
+        return True
+
+    def reset_search(self) -> None:
+        """Drops the route and searches afresh from where the robot is."""
+        self._held = None
+        if self._replanner is not None:
+            self._search_afresh(RestartReason.REQUESTED, None)
+
+    # -------------------------------------------------------------------------------------------------- what is known
+    @property
+    def geometry(self) -> MapGeometry | None:
+        return None if self._map is None else self._map.geometry
+
+    @property
+    def goal(self) -> Pose2D | None:
+        return self._goal
+
+    @property
+    def planner(self) -> TimeBoundedPlanner | None:
+        """The search for a path to the goal, if there is one."""
+        return None if self._replanner is None else self._replanner.planner
+
+    @property
+    def way_back(self) -> int:
+        """How many of the plan's first moves are backtracking moves."""
+        if self._plan_version is None or self._replanner is None or self._replanner.held is not None:
+            return 0
+        return self._replanner.planner.backtracking_length
+
+    @property
+    def plan_reaches_goal(self) -> bool:
+        """The plan ends at the goal, or in the cell that stands in for it."""
+        if self._plan_version is None or self._replanner is None:
+            return False
+        replanner = self._replanner
+        return replanner.reaches_target or (replanner.held is None and replanner.planner.route_reaches_goal)
+
+    def plan_points(self) -> NDArray[np.float64]:
+        """The plan from where the robot is, (n, 2) in metres. The work goes with its length."""
+        if self._plan_version is None or self._replanner is None:
+            return np.empty((0, 2))
+        geometry, cells = self._replanner.geometry, self._replanner.whole_route()
+        points = geometry.to_world_array(cells)
+        if self._goal is not None and self._target == tuple(cells[-1].tolist()):
+            end = end_pose(geometry, self._goal, self._target)
+            points[-1] = end.x_m, end.y_m
+        return points
+
+    def plan_cells(self) -> NDArray[np.int32]:
+        """The plan from where the robot is, x and y in rows. The work goes with its length."""
+        if self._plan_version is None or self._replanner is None:
+            return np.empty((0, 2), np.int32)
+        return self._replanner.whole_route()
+
+    @property
+    def plan_length(self) -> int:
+        """How many moves the plan has from where the robot is."""
+        if self._plan_version is None or self._replanner is None:
+            return 0
+        held = self._replanner.held
+        return self._replanner.planner.route_length if held is None else len(held.ahead) - 1
+
+    # -------------------------------------------------------------------------------------------------- a tick
+    def tick(
+        self, map_update: MapUpdate | None, pose: Pose2D | None, search: Search | None = None, *, map_lost: bool = False
+    ) -> Tick:
+        """Takes in what is new, searches, and returns where to go.
+
+        map_update: a new map, if there is one. pose: None if there is none, or no recent one. search: how to spend the
+        tick's budget; by default one planner.search() with k. map_lost: the map is too old to drive by it.
+        """
+        self._restarts.clear()
+        if map_update is not None:
+            self._update_map(map_update)
+        status, waypoint, message = self._act(pose, search or TimeBoundedPlanner.search)
+        if map_lost and pose is not None and status in _HAS_PLAN:
+            status, waypoint, message = NavigationStatus.MAP_LOST, self._old_waypoint(pose), 'the map is too old'
+        self._waypoint = waypoint or self._waypoint
+        self._had_pose = self._had_pose or pose is not None
+        version = None
+        if self._replanner is not None and status in _HAS_PLAN:
+            version = self._replanners, self._replanner.version
+        changed, self._plan_version = version != self._plan_version, version
+        return Tick(status, waypoint, changed, tuple(self._restarts), message)
+
+    def _update_map(self, map_update: MapUpdate) -> None:
+        before, self._map = self._map, map_update
+        if before is None or map_update.change is None:
+            self._move_routes(map_update)
+        elif self._replanner is not None:
+            self._replanner.map_changed(map_update.grid, map_update.change)
+        elif self._spare is not None:
+            self._spare.use_grid(map_update.grid, map_update.change)
+        if self._held is not None and not self._held.is_valid(map_update.grid):
+            self._held = None
+        self._find_target()
+
+    def _move_routes(self, map_update: MapUpdate) -> None:
+        """Onto another geometry."""
+        points_m = None if self._held is None else self._held.points_ahead_m
+        if self._replanner is not None and self._goal is not None:
+            points_m = self._replanner.points_m((self._goal.x_m, self._goal.y_m))
+            self._search_afresh(RestartReason.MAP_MOVED, None)
+        self._held = None
+        if points_m is not None:
+            self._held = Route.from_points(points_m, map_update.geometry).repaired(map_update.grid)
+        self._release_memory()
+
+    def _act(self, pose: Pose2D | None, search: Search) -> _Outcome:
+        if self._goal is None or pose is None:
+            self._last_free = None
+        if self._goal is None:
+            return self._rest(pose)
+        if self._map is None:
+            return NavigationStatus.WAITING_FOR_MAP, None, 'there is no map yet'
+        if pose is None and self._had_pose:
+            return NavigationStatus.POSE_LOST, None, 'the pose is lost'
+        if pose is None:
+            return NavigationStatus.WAITING_FOR_POSE, None, 'there is no pose yet'
+        return self._navigate(self._map, self._goal, pose, search)
+
+    def _rest(self, pose: Pose2D | None) -> _Outcome:
+        """Without a goal."""
+        waypoint = pose if self._must_stop else None
+        self._must_stop = self._must_stop and pose is None
+        return self._idle_status, waypoint, _IDLE_MESSAGES[self._idle_status]
+
+    def _navigate(self, map_update: MapUpdate, goal: Pose2D, pose: Pose2D, search: Search) -> _Outcome:
+        """One tick towards the goal. Where no step can be made, the waypoint is the robot's own pose: it stays."""
+        geometry, target = map_update.geometry, self._target
+        size = f'{geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
+        free = self._free_cell(map_update, pose)
+        if not geometry.contains(geometry.cell_of(goal)):
+            return NavigationStatus.GOAL_OUTSIDE_MAP, pose, f'goal {goal} is outside the map of {size}'
+        if target is None:
+            message = f'goal {goal} is blocked, and so is all within {self._settings.goal_tolerance_m:g} m'
+            return NavigationStatus.GOAL_BLOCKED, pose, message
+        if not geometry.contains(geometry.cell_of(pose)):
+            return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
+        if free is None:
+            why = no_escape_text(geometry, self._settings.start_tolerance_m)
+            return NavigationStatus.START_BLOCKED, pose, f'the robot at {pose} is blocked, and {why}'
+        position, end = geometry.to_grid(pose.x_m, pose.y_m), end_pose(geometry, goal, target)
+        if self._has_arrived(map_update, goal, pose, target):
+            self._finish(NavigationStatus.ARRIVED)
+            return NavigationStatus.ARRIVED, end, f'at the goal {goal}'
+        replanner = self._replanner or self._begin_search(map_update, goal, free)
+        replanner.step(position, free, search, self._settings.full_replan_ticks)
+        if replanner.has_no_path:
+            return NavigationStatus.NO_PATH, pose, f'no path leads to the goal {goal} on the present map'
+        aim = replanner.aim(position, free, geometry.to_grid(end.x_m, end.y_m))
+        if aim is None:
+            return NavigationStatus.WAITING, pose, 'the search has just begun'
+        if (aim.x, aim.y) == position and not aim.at_end:
+            return NavigationStatus.WAITING, pose, 'no point of the route is in sight'
+        message = f'{math.dist((pose.x_m, pose.y_m), (goal.x_m, goal.y_m)):.2f} m from the goal {goal}'
+        return NavigationStatus.NAVIGATING, end if aim.at_end else _waypoint(geometry, aim), message
+
+    def _free_cell(self, map_update: MapUpdate, pose: Pose2D) -> Cell | None:
+        """The robot's own cell, or its escape cell. Called in every tick, whatever becomes of it: where the robot was
+        free before decides on which side of an obstacle it is."""
+        cell = map_update.geometry.cell_of(pose)
+        if not map_update.geometry.contains(cell):
+            self._last_free = None
+            return None
+        free = self._escape.find(map_update, pose, self._settings.start_tolerance_m, self._last_free)
+        self._last_free = pose if free == cell else self._last_free
+        return free
+
+    def _has_arrived(self, map_update: MapUpdate, goal: Pose2D, pose: Pose2D, target: Cell) -> bool:
+        """Whether the robot is within the tolerance of the goal, and sees it: it may be behind a wall. For a cell that
+        stands in for the goal half of the tolerance has to do, since it is up to the whole away from the goal."""
+        geometry, tolerance_m = map_update.geometry, self._settings.goal_tolerance_m
+        end = end_pose(geometry, goal, target)
+        if target != geometry.cell_of(goal):
+            if target == geometry.cell_of(pose):
+                return True
+            tolerance_m /= 2
+        if math.dist((pose.x_m, pose.y_m), (end.x_m, end.y_m)) > tolerance_m:
+            return False
+        here, there = (geometry.to_grid(p.x_m, p.y_m) for p in (pose, end))
+        return clear(map_update.grid.cost_u16, *here, *there)
+
+    def _old_waypoint(self, pose: Pose2D) -> Pose2D:
+        """The last waypoint, if it is still in sight."""
+        if self._map is None or self._waypoint is None:
+            return pose
+        here, there = (self._map.geometry.to_grid(p.x_m, p.y_m) for p in (pose, self._waypoint))
+        return self._waypoint if clear(self._map.grid.cost_u16, *here, *there) else pose
+
+    # -------------------------------------------------------------------------------------------------- searches
+    def _find_target(self) -> None:
+        """The goal's cell, or the free one that stands in for it, if there is any."""
+        self._target = None
+        if self._map is None or self._goal is None:
+            return
+        geometry, cell = self._map.geometry, self._map.geometry.cell_of(self._goal)
+        if geometry.contains(cell):
+            self._target = self._map.grid.nearest_free(cell, geometry.whole_cells(self._settings.goal_tolerance_m))
+
+    def _begin_search(self, map_update: MapUpdate, goal: Pose2D, start: Cell) -> Replanner:
+        self._release_memory()
+        geometry = map_update.geometry
+        tolerance = geometry.whole_cells(self._settings.goal_tolerance_m)
+        planner = new_planner(map_update, start, geometry.cell_of(goal), self._settings, tolerance)
+        if self._restart_reason is not None:
+            self._restarts.append(self._restart_reason)
+        self._replanner = Replanner(planner, geometry, self._new_followers(map_update), self._held, self._restarts)
+        self._replanners += 1
+        self._restart_reason = self._held = None
+        return self._replanner
+
+    def _search_afresh(self, reason: RestartReason, held: Route | None) -> None:
+        """In the next tick, for the same goal; until the new search has caught up the robot follows what is held."""
+        self._end_search()
+        self._restart_reason, self._held = reason, held
+
+    def _end_search(self) -> None:
+        self._spare = self._spare if self._replanner is None else self._replanner.planner
+        self._replanner = self._restart_reason = self._held = None
+
+    def _release_memory(self) -> None:
+        """To the grid it belongs to, for the next search there, or to be freed with it by whoever drops it last."""
+        if self._spare is not None:
+            self._spare.release()
+            self._spare = None
+
+    def _finish(self, status: NavigationStatus) -> None:
+        self._end_search()
+        self._goal = self._target = None
+        self._idle_status = status
+
+    def _new_followers(self, map_update: MapUpdate) -> tuple[Follower, Follower]:
+        """One for the search's route, one for a held one; the robot goes on towards its waypoint, if it is on them."""
+        return self._new_follower(map_update), self._new_follower(map_update)
+
+    def _new_follower(self, map_update: MapUpdate) -> Follower:
+        geometry, old = map_update.geometry, self._waypoint
+        follower = Follower(
+            waypoint_distance=self._settings.waypoint_distance_m / geometry.resolution_m,
+            deviation_tolerance=self._settings.deviation_tolerance_m / geometry.resolution_m,
+            corner_cutting=map_update.grid.corner_cutting,
+        )
+        follower.reset(None if old is None else geometry.to_grid(old.x_m, old.y_m))
+        return follower
+
+
+_ROUTE_STILL_VALID = frozenset(
     (
         RestartReason.COST_INCREASED,
         RestartReason.SHORTCUT_OPENED,
@@ -135,23 +470,29 @@ _ROUTE_IS_STILL_GOOD = frozenset(
 
 
 class Replanner:
-    """Positions are in cells of the grid; the robot's cell is a free one, its own or one to leave a blocked one by."""
+    """The search for a path to one goal on maps of one geometry, and the route that the robot follows meanwhile.
+
+    A search that starts over would leave the robot without a route, or send it along the first guesses of the new
+    search. So if the old route is still valid, it is held and followed until the new search has reached the goal.
+
+    Positions are in cells of the grid; the robot's cell is a free one, its own or its escape cell.
+    """
 
     def __init__(
         self,
         planner: TimeBoundedPlanner,
         geometry: MapGeometry,
         followers: tuple[Follower, Follower],
-        held: HeldRoute | None,
+        held: Route | None,
         restarts: list[RestartReason],
     ):
         self.planner = planner
         self.geometry = geometry
         self.held = held
         self.use_followers(*followers)
-        self._restarts = restarts  # to be added to
+        self._restarts = restarts  # the navigator's list, to be added to
         self._counted = planner.restarts
-        self._holds = 0
+        self._holds = 0  # how often a route was held or let go
         self._look_ahead()
         self._has_restarted = False  # and not gone on yet
         self._ticks = 0  # of the present search
@@ -165,15 +506,15 @@ class Replanner:
     @property
     def route(self) -> NDArray[np.int32]:
         """The cells ahead of the robot, x and y in rows; cut off where that makes no difference."""
-        return self._ahead if self.held is None else self.held.cells
+        return self._ahead if self.held is None else self.held.ahead
 
     def whole_route(self) -> NDArray[np.int32]:
-        """Not cut off; the work goes with its length."""
-        return self.planner.route_cells() if self.held is None else self.held.cells
+        """The cells ahead of the robot, not cut off; the work goes with their number."""
+        return self.planner.route_cells() if self.held is None else self.held.ahead
 
     def points_m(self, end_m: tuple[float, float]) -> NDArray[np.float64]:
         """The route in metres; `end_m` is its last point if it reaches the target."""
-        points_m = self.geometry.to_world_array(self._ahead) if self.held is None else self.held.points_m
+        points_m = self.geometry.to_world_array(self._ahead) if self.held is None else self.held.points_ahead_m
         return np.vstack((points_m, end_m)) if self.reaches_target else points_m
 
     @property
@@ -188,34 +529,34 @@ class Replanner:
 
     @property
     def version(self) -> tuple[object, ...]:
-        """Another one whenever the route is another, not when the robot walks along it."""
+        """Another one whenever the route is another, not when the robot goes along it."""
         return (self._holds,) if self.held is not None else (self._holds, self.planner.route_version)
 
-    # -------------------------------------------------------------------------------------------------- news
+    # -------------------------------------------------------------------------------------------------- the map
     def map_changed(self, grid: Grid, change: GridChange) -> None:
-        """The same geometry. A route that is blocked is left at once."""
+        """Takes in a map of the same geometry. A route that is blocked is left at once."""
         self.planner.use_grid(grid, change)
-        if self.held is not None and not self.held.stands(grid):
+        if self.held is not None and not self.held.is_valid(grid):
             self._let_go()
         self._map_has_changed = self._map_has_changed or bool(change)
         self._note_restarts()
 
-    def hold(self) -> HeldRoute | None:
-        """Keeps the route, for as long as it stands, whatever becomes of the search."""
+    def hold(self) -> Route | None:
+        """Keeps the route, for as long as it is valid, whatever becomes of the search."""
         if self.held is None and len(self._ahead) > 1:
-            self.held = HeldRoute.lay(self.geometry.to_world_array(self._ahead), self.geometry, self.planner.grid)
+            self.held = Route.from_cells(self._ahead, self.geometry).repaired(self.planner.grid)
             self._holds += 1
-            self._held_follower.take_over(self._follower.waypoint)
+            self._held_follower.reset(self._follower.waypoint)
         return self.held
 
     # -------------------------------------------------------------------------------------------------- a tick
-    def step(self, position: tuple[float, float], cell: Cell, search: Search, clean_every: int) -> None:
-        """The robot goes along its route or leaves it; then search; then, if a new route is ready, take it."""
+    def step(self, position: tuple[float, float], cell: Cell, search: Search, full_replan_ticks: int) -> None:
+        """Moves along the route or leaves it, as the robot did; then searches; then takes a new route that is ready."""
         if self._has_restarted and cell != self.planner.current_cell:
             self._begin_at(cell)
-        self._keep_to_route(position, cell)
+        self._track_robot(position, cell)
         self._ticks += 1
-        if clean_every and self._ticks > clean_every and self._is_clean_search_due():
+        if full_replan_ticks and self._ticks > full_replan_ticks and self._is_full_replan_due():
             self.planner.restart(RestartReason.PERIODIC)
             self._note_restarts()
         self._has_restarted = False
@@ -223,7 +564,7 @@ class Replanner:
         self._note_restarts()
         self._look_ahead()
         if self.held is not None:
-            self._take_over(position, cell, self.held)
+            self._take_new_route(position, cell, self.held)
 
     def aim(self, position: tuple[float, float], cell: Cell, end: tuple[float, float]) -> Aim | None:
         """The waypoint; None if there is nothing to follow. `end` is the exact point to reach in the target's cell."""
@@ -233,69 +574,63 @@ class Replanner:
         follower = self._follower if self.held is None else self._held_follower
         return follower.aim(self.planner.grid.cost_u16, self.route, position, end if reaches else None, cell)
 
-    def _keep_to_route(self, position: tuple[float, float], cell: Cell) -> None:
+    def _track_robot(self, position: tuple[float, float], cell: Cell) -> None:
+        """A robot that has left its route makes the search restart from its cell."""
         terrain = self.planner.grid.cost_u16
         if self.held is not None:
-            passed = self._held_follower.passed(terrain, self.held.cells, position, cell)
+            passed = self._held_follower.passed(terrain, self.held.ahead, position, cell)
             if passed is not None:
-                self.held = self.held.walked(passed)
+                self.held.advance(passed)
                 return
             self._let_go()
         self._look_ahead()
-        passed = self._follower.passed(terrain, self._ahead, position, cell)
-        if passed is None:
-            self._leave_route(cell)
-        else:
-            self._advance_by(passed)
+        self._advance_or_leave(self._follower.passed(terrain, self._ahead, position, cell), cell)
 
-    def _take_over(self, position: tuple[float, float], cell: Cell, held: HeldRoute) -> None:
-        """The search's route takes the held one's place once it is ready and the robot is on it. If the robot is not,
-        the search starts again from where it is."""
-        used_up = len(held.cells) == 1 and held.last_cell != self.planner.target
+    def _take_new_route(self, position: tuple[float, float], cell: Cell, held: Route) -> None:
+        """The search's route replaces the held one once it is ready and the robot is on it. If the robot is not on it,
+        the search starts again from where the robot is."""
+        used_up = len(held.ahead) == 1 and held.last_cell != self.planner.target
         ready = self.planner.route_reaches_goal or self.planner.status == Status.NO_PATH
         if not (ready or used_up):
             return
-        self._follower.take_over(self._held_follower.waypoint)
+        self._follower.reset(self._held_follower.waypoint)
         passed = self._follower.passed(self.planner.grid.cost_u16, self._ahead, position, cell)
         if passed is not None or used_up:
             self._let_go()
-        if passed is None:
-            self._leave_route(cell)
-        else:
-            self._advance_by(passed)
+        self._advance_or_leave(passed, cell)
 
     def _let_go(self) -> None:
-        """Of what is held; the robot may be anywhere on the search's route, or off it."""
+        """Of the held route; the robot may be anywhere on the search's route, or off it."""
         self.held = None
         self._holds += 1
-        self._follower.take_over(self._held_follower.waypoint)
+        self._follower.reset(self._held_follower.waypoint)
 
     def _look_ahead(self) -> None:
         self._ahead = self.planner.route_cells(HELD_CELLS)
         self._reaches_goal = self.planner.route_reaches_goal
 
-    def _is_clean_search_due(self) -> bool:
-        """The map has changed since the search began, and that has come to its end: or none ever would."""
+    def _is_full_replan_due(self) -> bool:
+        """The map has changed since the search began, and the search has reached the goal: else none ever would."""
         return self._map_has_changed and self._reaches_goal and self.held is None
 
-    def _advance_by(self, cells: int) -> None:
-        if cells:
-            self.planner.advance_by(cells)
-            self._ahead = self._ahead[cells:]
-
-    def _leave_route(self, cell: Cell) -> None:
-        self.planner.leave_route(cell)
-        self._note_restarts()
-        self._look_ahead()
+    def _advance_or_leave(self, passed: int | None, cell: Cell) -> None:
+        """The robot has passed some cells of the search's route, or, if None, has left it and is in this cell."""
+        if passed is None:
+            self.planner.leave_route(cell)
+            self._note_restarts()
+            self._look_ahead()
+        elif passed:
+            self.planner.advance_by(passed)
+            self._ahead = self._ahead[passed:]
 
     def _begin_at(self, cell: Cell) -> None:
         """A search that has restarted and not gone on yet begins where the robot is. That is no other restart."""
         self.planner.leave_route(cell)
         self._counted = self.planner.restarts
-        self._follower.forget()
+        self._follower.reset()
 
     def _note_restarts(self) -> None:
-        """Those since the last call. If none of them says that the route to the goal is bad, it is held."""
+        """Those since the last call. If all of them leave the route to the goal valid, it is held."""
         counts, before = self.planner.restarts, self._counted
         new = [r for r in counts for _ in range(counts[r] - before[r])]
         if not new:
@@ -303,434 +638,59 @@ class Replanner:
         self._counted = counts
         self._ticks, self._map_has_changed, self._has_restarted = 0, False, True
         self._restarts += new
-        if self._reaches_goal and _ROUTE_IS_STILL_GOOD.issuperset(new):
+        if self._reaches_goal and _ROUTE_STILL_VALID.issuperset(new):
             self.hold()
 
 
-_AT_REST = {
-    NavigationStatus.IDLE: 'there is no goal',
-    NavigationStatus.ARRIVED: 'the goal is reached',
-    NavigationStatus.CANCELED: 'the goal was given up',
-}
-_Outcome: TypeAlias = 'tuple[NavigationStatus, Pose2D | None, str]'
-
-
-class Navigator:
-    """Leads a robot to a goal on a map that changes, moves and grows. To be used by one thread."""
-
-    def __init__(self, settings: Settings):
-        self._settings = settings
-        self._map: MapUpdate | None = None
-        self._goal: Pose2D | None = None
-        self._target: Cell | None = None  # the goal's cell, or the free one that stands in for it
-        self._errand: Replanner | None = None
-        self._errands = 0
-        self._because: RestartReason | None = None  # why there will be another errand to the same goal
-        self._held: HeldRoute | None = None  # for it
-        self._spare: TimeBoundedPlanner | None = None  # the last errand's, for its memory
-        self._restarts: list[RestartReason] = []
-        self._had_pose = False
-        self._was_free: Pose2D | None = None  # where the robot was last, without a break, in a cell that is not blocked
-        self._rests_as = NavigationStatus.IDLE
-        self._stop = False  # the robot is still to be told to stay where it is
-        self._waypoint: Pose2D | None = None
-        self._shown: object = None  # the plan that was told last
-
-    # -------------------------------------------------------------------------------------------------- requests
-    @property
-    def settings(self) -> Settings:
-        """They may be set to others at any time. Where that needs a new search, the robot goes on along its route until
-        the search has caught up."""
-        return self._settings
-
-    @settings.setter
-    def settings(self, settings: Settings) -> None:
-        old, self._settings = self._settings, settings
-        self._find_target()
-        if self._map is None or self._errand is None:
-            return
-        planner, geometry = self._errand.planner, self._map.geometry
-        planner.k = settings.k
-        planner.min_improvement = settings.min_improvement
-        planner.start_tolerance = whole_cells(settings.start_tolerance_m, geometry)
-        planner.goal_tolerance = whole_cells(settings.goal_tolerance_m, geometry)
-        self._errand.use_followers(*self._new_followers(self._map))
-        if old.algorithm != settings.algorithm or planner.target != self._target:
-            self._set_out_again(RestartReason.SETTINGS, self._errand.hold())
-
-    def new_goal(self, goal: Pose2D) -> None:
-        """Instead of the old one, if there is one. Within the same cell it needs no new search."""
-        old, self._goal, self._stop = self._goal, goal, False
-        if self._map is None or old is None or cell_of(self._map.geometry, old) != cell_of(self._map.geometry, goal):
-            self._end_errand()
-        self._find_target()
-
-    def cancel(self) -> bool:
-        """Gives the goal up. False if there is none."""
-        if self._goal is None:
-            return False
-        self._finish(NavigationStatus.CANCELED)
-        self._stop = True
-        return True
-
-    def arrive(self) -> bool:
-        """The robot has reached its goal, as whoever drives it says. False if there is none."""
-        if self._goal is None:
-            return False
-        self._finish(NavigationStatus.ARRIVED)
-        return True
-
-    def reset_search(self) -> None:
-        """Drops the route and searches afresh from where the robot is."""
-        self._held = None
-        if self._errand is not None:
-            self._set_out_again(RestartReason.REQUESTED, None)
-
-    # -------------------------------------------------------------------------------------------------- what is known
-    @property
-    def geometry(self) -> MapGeometry | None:
-        return None if self._map is None else self._map.geometry
-
-    @property
-    def goal(self) -> Pose2D | None:
-        return self._goal
-
-    @property
-    def planner(self) -> TimeBoundedPlanner | None:
-        """The search for a way to the goal, if there is one."""
-        return None if self._errand is None else self._errand.planner
-
-    @property
-    def way_back(self) -> int:
-        """How many of the plan's first moves lead back to a branching point."""
-        if self._shown is None or self._errand is None or self._errand.held is not None:
-            return 0
-        return self._errand.planner.backtracking_length
-
-    @property
-    def plan_reaches_goal(self) -> bool:
-        """It ends there; or in the cell that stands in for the goal."""
-        if self._shown is None or self._errand is None:
-            return False
-        errand = self._errand
-        return errand.reaches_target or (errand.held is None and errand.planner.route_reaches_goal)
-
-    def plan_points(self) -> NDArray[np.float64]:
-        """The plan from where the robot is, (n, 2) in metres. The work goes with its length."""
-        if self._shown is None or self._errand is None:
-            return np.empty((0, 2))
-        geometry, route = self._errand.geometry, self._errand.whole_route()
-        points = geometry.to_world_array(route)
-        if self._goal is not None and self._target == tuple(route[-1].tolist()):
-            end = end_of(geometry, self._goal, self._target)
-            points[-1] = end.x_m, end.y_m
-        return points
-
-    def plan_cells(self) -> NDArray[np.int32]:
-        """The plan from where the robot is, x and y in rows. The work goes with its length."""
-        if self._shown is None or self._errand is None:
-            return np.empty((0, 2), np.int32)
-        return self._errand.whole_route()
-
-    @property
-    def plan_length(self) -> int:
-        """How many moves the plan has from where the robot is."""
-        if self._shown is None or self._errand is None:
-            return 0
-        held = self._errand.held
-        return self._errand.planner.route_length if held is None else len(held.cells) - 1
-
-    # -------------------------------------------------------------------------------------------------- a tick
-    def tick(
-        self, map_update: MapUpdate | None, pose: Pose2D | None, search: Search | None = None, *, map_lost: bool = False
-    ) -> Tick:
-        """Takes in what is new, searches, and says where to go.
-
-        pose: None if there is none, or none of late. search: how to spend the tick's budget; by default one
-        planner.search() with k. map_lost: the map is too old to go on by it.
-        """
-        self._restarts.clear()
-        if map_update is not None:
-            self._take_in(map_update)
-        status, waypoint, message = self._act(pose, search or TimeBoundedPlanner.search)
-        if map_lost and pose is not None and status in _HAS_PLAN:
-            status, waypoint, message = NavigationStatus.MAP_LOST, self._old_waypoint(pose), 'the map is too old'
-        self._waypoint = waypoint or self._waypoint
-        self._had_pose = self._had_pose or pose is not None
-        shown = self._plan_to_show(status)
-        changed, self._shown = shown != self._shown, shown
-        return Tick(status, waypoint, changed, tuple(self._restarts), message)
-
-    def _take_in(self, update: MapUpdate) -> None:
-        before, self._map = self._map, update
-        if before is None or update.change is None:
-            self._move_routes(update)
-        elif self._errand is not None:
-            self._errand.map_changed(update.grid, update.change)
-        elif self._spare is not None:
-            self._spare.use_grid(update.grid, update.change)
-        if self._held is not None and not self._held.stands(update.grid):
-            self._held = None
-        self._find_target()
-
-    def _move_routes(self, update: MapUpdate) -> None:
-        """Onto another geometry."""
-        points_m = None if self._held is None else self._held.points_m
-        if self._errand is not None and self._goal is not None:
-            points_m = self._errand.points_m((self._goal.x_m, self._goal.y_m))
-            self._set_out_again(RestartReason.MAP_MOVED, None)
-        self._held = None if points_m is None else HeldRoute.lay(points_m, update.geometry, update.grid)
-        self._release_memory()
-
-    def _act(self, pose: Pose2D | None, search: Search) -> _Outcome:
-        if self._goal is None or pose is None:
-            self._was_free = None
-        if self._goal is None:
-            return self._rest(pose)
-        if self._map is None:
-            return NavigationStatus.WAITING_FOR_MAP, None, 'there is no map yet'
-        if pose is None and self._had_pose:
-            return NavigationStatus.POSE_LOST, None, 'the pose is lost'
-        if pose is None:
-            return NavigationStatus.WAITING_FOR_POSE, None, 'there is no pose yet'
-        return self._lead(self._map, self._goal, pose, search)
-
-    def _rest(self, pose: Pose2D | None) -> _Outcome:
-        """Without a goal."""
-        waypoint = pose if self._stop else None
-        self._stop = self._stop and pose is None
-        return self._rests_as, waypoint, _AT_REST[self._rests_as]
-
-    def _lead(self, map_update: MapUpdate, goal: Pose2D, pose: Pose2D, search: Search) -> _Outcome:
-        """The robot towards its goal."""
-        geometry, target = map_update.geometry, self._target
-        size = f'{geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
-        free = self._free_cell(map_update, pose)
-        if not geometry.contains(cell_of(geometry, goal)):
-            return NavigationStatus.GOAL_OUTSIDE_MAP, pose, f'goal {goal} is outside the map of {size}'
-        if target is None:
-            message = f'goal {goal} is blocked, and so is all within {self._settings.goal_tolerance_m:g} m'
-            return NavigationStatus.GOAL_BLOCKED, pose, message
-        if not geometry.contains(cell_of(geometry, pose)):
-            return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'
-        if free is None:
-            message = f'the robot at {pose} is blocked, and {no_way_out(geometry, self._settings.start_tolerance_m)}'
-            return NavigationStatus.START_BLOCKED, pose, message
-        position, end = geometry.to_grid(pose.x_m, pose.y_m), end_of(geometry, goal, target)
-        if self._has_arrived(map_update, goal, pose, target):
-            self._finish(NavigationStatus.ARRIVED)
-            return NavigationStatus.ARRIVED, end, f'at the goal {goal}'
-        errand = self._errand or self._set_out(map_update, goal, free)
-        errand.step(position, free, search, self._settings.full_replan_ticks)
-        if errand.has_no_path:
-            return NavigationStatus.NO_PATH, pose, f'no path leads to the goal {goal} on the present map'
-        aim = errand.aim(position, free, geometry.to_grid(end.x_m, end.y_m))
-        if aim is None:
-            return NavigationStatus.WAITING, pose, 'the search has just begun'
-        if (aim.x, aim.y) == position and not aim.at_end:
-            return NavigationStatus.WAITING, pose, 'nothing of the route is in sight'
-        message = f'{math.dist((pose.x_m, pose.y_m), (goal.x_m, goal.y_m)):.2f} m from the goal {goal}'
-        return NavigationStatus.NAVIGATING, end if aim.at_end else _waypoint(geometry, aim), message
-
-    def _free_cell(self, map_update: MapUpdate, pose: Pose2D) -> Cell | None:
-        """The robot's own, or its way out of a blocked one. In every tick, whatever becomes of it: where the robot was
-        free before tells on which side of an obstacle it is."""
-        cell = cell_of(map_update.geometry, pose)
-        if not map_update.geometry.contains(cell):
-            self._was_free = None
-            return None
-        free = way_out(map_update, pose, self._settings.start_tolerance_m, self._was_free)
-        self._was_free = pose if free == cell else self._was_free
-        return free
-
-    def _has_arrived(self, map_update: MapUpdate, goal: Pose2D, pose: Pose2D, target: Cell) -> bool:
-        """Within the tolerance of the goal; of a cell that stands in for it half of that has to do, since it is up to
-        the whole away from the goal. The robot has to see it: it may be behind a wall."""
-        end, tolerance_m = end_of(map_update.geometry, goal, target), self._settings.goal_tolerance_m
-        if target != cell_of(map_update.geometry, goal):
-            if target == cell_of(map_update.geometry, pose):
-                return True
-            tolerance_m /= 2
-        if math.dist((pose.x_m, pose.y_m), (end.x_m, end.y_m)) > tolerance_m:
-            return False
-        here, there = (map_update.geometry.to_grid(p.x_m, p.y_m) for p in (pose, end))
-        return clear(map_update.grid.cost_u16, *here, *there)
-
-    def _old_waypoint(self, pose: Pose2D) -> Pose2D:
-        """If it is still in sight."""
-        if self._map is None or self._waypoint is None:
-            return pose
-        here, there = (self._map.geometry.to_grid(p.x_m, p.y_m) for p in (pose, self._waypoint))
-        return self._waypoint if clear(self._map.grid.cost_u16, *here, *there) else pose
-
-    def _plan_to_show(self, status: NavigationStatus) -> object:
-        if self._errand is None or status not in _HAS_PLAN:
-            return None
-        return self._errands, self._errand.version
-
-    # -------------------------------------------------------------------------------------------------- errands
-    def _find_target(self) -> None:
-        """The goal's cell, or the free one that stands in for it, if any."""
-        self._target = None
-        if self._map is None or self._goal is None:
-            return
-        geometry, cell = self._map.geometry, cell_of(self._map.geometry, self._goal)
-        if geometry.contains(cell):
-            tolerance = whole_cells(self._settings.goal_tolerance_m, geometry)
-            self._target = self._map.grid.nearest_free(cell, tolerance)
-
-    def _set_out(self, map_update: MapUpdate, goal: Pose2D, start: Cell) -> Replanner:
-        """O(1): the search's memory is that of the last one, or what the grid has prepared."""
-        settings, geometry = self._settings, map_update.geometry
-        self._release_memory()
-        planner = TimeBoundedPlanner(
-            map_update.grid,
-            start,
-            cell_of(geometry, goal),
-            settings.algorithm,
-            settings.k,
-            trace_steps=None if settings.algorithm.reopen else TRACE_STEPS,
-            min_improvement=settings.min_improvement,
-            start_tolerance=whole_cells(settings.start_tolerance_m, geometry),
-            goal_tolerance=whole_cells(settings.goal_tolerance_m, geometry),
-        )
-        if self._because is not None:
-            self._restarts.append(self._because)
-        self._errand = Replanner(planner, geometry, self._new_followers(map_update), self._held, self._restarts)
-        self._errands += 1
-        self._because = self._held = None
-        return self._errand
-
-    def _set_out_again(self, because: RestartReason, held: HeldRoute | None) -> None:
-        """In the next tick, for the same goal; until the new search has caught up the robot follows what is held."""
-        self._end_errand()
-        self._because, self._held = because, held
-
-    def _end_errand(self) -> None:
-        self._spare = self._spare if self._errand is None else self._errand.planner
-        self._errand = self._because = self._held = None
-
-    def _release_memory(self) -> None:
-        """To the grid it belongs to, for the next search there, or to be freed with it by whoever drops it last."""
-        if self._spare is not None:
-            self._spare.release()
-            self._spare = None
-
-    def _finish(self, status: NavigationStatus) -> None:
-        self._end_errand()
-        self._goal = self._target = None
-        self._rests_as = status
-
-    def _new_followers(self, map_update: MapUpdate) -> tuple[Follower, Follower]:
-        """One for the search's route, one for a held one; the robot goes on towards its waypoint, if it is on them."""
-        return self._new_follower(map_update), self._new_follower(map_update)
-
-    def _new_follower(self, map_update: MapUpdate) -> Follower:
-        cell_m, old = map_update.geometry.resolution_m, self._waypoint
-        follower = Follower(
-            waypoint_distance=self._settings.waypoint_distance_m / cell_m,
-            deviation_tolerance=self._settings.deviation_tolerance_m / cell_m,
-            corner_cutting=map_update.grid.corner_cutting,
-        )
-        follower.take_over(None if old is None else map_update.geometry.to_grid(old.x_m, old.y_m))
-        return follower
-
-
-def way_out(map_update: MapUpdate, pose: Pose2D, tolerance_m: float, came_from: Pose2D | None = None) -> Cell | None:
-    """The cell of a robot on the map, or the one to leave a blocked one by; came_from: where it was free of late."""
-    position = map_update.geometry.to_grid(pose.x_m, pose.y_m)
-    before = None if came_from is None else map_update.geometry.to_grid(came_from.x_m, came_from.y_m)
-    return find_escape_cell(map_update, position, whole_cells(tolerance_m, map_update.geometry), before)
-
-
-def no_way_out(geometry: MapGeometry, tolerance_m: float) -> str:
-    """All may be blocked there, or it cannot be told on which side of an obstacle the robot is."""
-    within_m = min(tolerance_m, FARTHEST * geometry.resolution_m)
-    return f'nothing free within {within_m:g} m is surely on its side of obstacles'
-
-
-def cell_of(geometry: MapGeometry, pose: Pose2D) -> Cell:
-    return geometry.cell_at(pose.x_m, pose.y_m)
-
-
-def end_of(geometry: MapGeometry, goal: Pose2D, target: Cell) -> Pose2D:
-    """Where exactly the way ends."""
-    if target == cell_of(geometry, goal):
-        return goal
-    x_m, y_m = geometry.centre_of(target)
-    return Pose2D(x_m, y_m, goal.yaw)
-
-
-def _waypoint(geometry: MapGeometry, aim: Aim) -> Pose2D:
-    x_m, y_m = geometry.to_world(aim.x, aim.y)
-    return Pose2D(x_m, y_m, math.remainder(aim.heading + geometry.yaw, math.tau))
-
-
-def whole_cells(distance_m: float, geometry: MapGeometry) -> int:
-    return math.floor(distance_m / geometry.resolution_m + _ROUNDING)
-
-
-ON_THE_WAY = (NavigationStatus.NAVIGATING, NavigationStatus.WAITING)
-SAME_CELLS = 0.5
-"""Routes that differ nowhere by more than this, in cells, are the same: a map may have moved by part of a cell."""
-
-
-@dataclass(frozen=True, eq=False)
-class GivenPath:
-    """It is known by its identity."""
-
-    points_m: NDArray[np.float64]
-    """(n, 2), at least two, to the goal."""
-    goal: Pose2D
-
-
 class ControllerPathPolicy:
-    """Asked after every tick; `path` is what the controller is to follow, None if the robot is to stand still.
+    """Chooses the path for a controller that follows whole paths by itself, and takes the last pose for the goal.
 
-    A plan that does not reach the goal yet is not given. While it is sought, the controller keeps what it has, as long
-    as that is free as far ahead as a waypoint would be: robots do not brake for what is blocked far away.
+    tick() is called after every tick of the navigator; `path` is what the controller is to follow, None if the robot is
+    to stop. A controller that gets another path begins anew, so it gets one only if the plan reaches the goal and is
+    another one than the rest of its path. While such a plan is searched for, the controller keeps its path as long as
+    that is valid for as far ahead as a waypoint would be: robots do not brake for what is blocked far away.
     """
 
     def __init__(self) -> None:
-        self.path: GivenPath | None = None
-        self._is_plan = False  # what is left of the path is the navigator's plan
+        self.path: Route | None = None
+        self._is_plan = False  # the rest of the path is the navigator's plan
 
-    def tick(self, navigator: Navigator, tick: Tick, pose: Pose2D | None) -> GivenPath | None:
+    def tick(self, navigator: Navigator, tick: Tick, pose: Pose2D | None) -> Route | None:
         """The path from now on. The work goes with the plan's length, but only in ticks that change it."""
         goal, geometry = navigator.goal, navigator.geometry
-        if pose is None or goal is None or geometry is None or tick.status not in ON_THE_WAY:
-            self.path, self._is_plan = None, False
-        elif tick.plan_changed or not self._is_plan or self.path is None or self.path.goal != goal:
-            self._decide(navigator, goal, geometry, pose)
-        if navigator.settings.algorithm.restart == 'never' and geometry is not None and pose is not None:
-            self._look_ahead(navigator, geometry, pose)
+        if pose is None or goal is None or geometry is None or tick.status not in _FOLLOWING:
+            self.reset()
+            return None
+        if tick.plan_changed or not self._is_plan or self.path is None or self.path.goal != goal:
+            self._choose(navigator, goal, geometry, pose)
+        plans_stay = navigator.settings.algorithm.restart == 'never'  # though they get blocked
+        if plans_stay and self.path is not None and not _is_valid_ahead(self.path, navigator, geometry, pose):
+            self.reset()
         return self.path
 
-    def _look_ahead(self, navigator: Navigator, geometry: MapGeometry, pose: Pose2D) -> None:
-        """Where the rule is never to restart, a plan stays as it is when it gets blocked."""
-        if self.path is not None and not _is_free(self.path, navigator, geometry, pose):
-            self.path, self._is_plan = None, False
-
     def reset(self) -> None:
-        """The controller has given up. The next path begins where the robot is: one that begins looks for it on the
-        first metres of a path only."""
+        """The controller has failed. The next path begins where the robot is: controllers that begin with a path look
+        for the robot on its first metres only."""
         self.path, self._is_plan = None, False
 
-    def _decide(self, navigator: Navigator, goal: Pose2D, geometry: MapGeometry, pose: Pose2D) -> None:
-        points_m, given = navigator.plan_points(), self.path
-        whole, tolerance_m = navigator.plan_reaches_goal, SAME_CELLS * geometry.resolution_m
-        if given is not None and given.goal == goal:
-            self._is_plan = whole and _is_left_of(points_m, given, tolerance_m)
+    def _choose(self, navigator: Navigator, goal: Pose2D, geometry: MapGeometry, pose: Pose2D) -> None:
+        points_m, path = navigator.plan_points(), self.path
+        reaches_goal = navigator.plan_reaches_goal
+        if path is not None and path.goal == goal:
+            tolerance_m = SAME_PATH_CELLS * geometry.resolution_m
+            self._is_plan = reaches_goal and _is_rest_of(points_m, path.points_m, tolerance_m)
             if self._is_plan:
                 return
-        if whole:
-            self.path, self._is_plan = GivenPath(_two_at_least(points_m, pose), goal), True
-        elif given is not None and not _is_free(given, navigator, geometry, pose):
+        if reaches_goal:
+            if len(points_m) == 1:  # the robot is in the goal's cell already
+                points_m = np.vstack(((pose.x_m, pose.y_m), points_m))
+            self.path, self._is_plan = Route.from_points(points_m, geometry, goals=(goal,)), True
+        elif path is not None and not _is_valid_ahead(path, navigator, geometry, pose):
             self.path = None
 
 
 def thinned(points_m: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """The same line with about so many points: of more, some are left out where it goes straight on. Where it turns
+    """The same line with about `most` points: of more, some are left out where it goes straight on. Where it turns
     they stay, or it would cut corners."""
     apart = -(-len(points_m) // most)
     steps = np.diff(points_m, axis=0)
@@ -740,31 +700,47 @@ def thinned(points_m: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     return points_m[kept]
 
 
-def _two_at_least(points_m: NDArray[np.float64], pose: Pose2D) -> NDArray[np.float64]:
-    """Where the robot is in the goal's cell already, from where it is."""
-    return points_m if len(points_m) > 1 else np.vstack(((pose.x_m, pose.y_m), points_m))
+def _is_rest_of(points_m: NDArray[np.float64], path_m: NDArray[np.float64], tolerance_m: float) -> bool:
+    """Whether the points are the last ones of a path."""
+    rest_m = path_m[-len(points_m) :]
+    return rest_m.shape == points_m.shape and bool((np.hypot(*(rest_m - points_m).T) <= tolerance_m).all())
 
 
-def _is_left_of(points_m: NDArray[np.float64], given: GivenPath, tolerance_m: float) -> bool:
-    """Whether the points are the end of a path."""
-    left = given.points_m[-len(points_m) :]
-    return left.shape == points_m.shape and bool((np.hypot(*(left - points_m).T) <= tolerance_m).all())
-
-
-def _is_free(given: GivenPath, navigator: Navigator, geometry: MapGeometry, pose: Pose2D) -> bool:
-    """Where the robot is on the path and for as far as waypoints go."""
+def _is_valid_ahead(path: Route, navigator: Navigator, geometry: MapGeometry, pose: Pose2D) -> bool:
+    """Whether a path is valid from where the robot is for as far as waypoints go."""
     if navigator.planner is None:
         return False
-    nearest = int(_distances(given.points_m, np.array((pose.x_m, pose.y_m))).argmin())
-    ahead = given.points_m[nearest:]
-    lengths = np.hypot(*np.diff(ahead, axis=0).T).cumsum()
-    ahead = ahead[: np.searchsorted(lengths, navigator.settings.waypoint_distance_m) + 2]
-    x, y = np.floor(geometry.to_grid_array(ahead)).astype(np.int64).T
-    if x.min() < 0 or y.min() < 0 or x.max() >= geometry.width or y.max() >= geometry.height:
-        return False
-    return bool((navigator.planner.grid.cost_u16[y, x] != BLOCKED).all())
+    ahead_m = path.points_m[nearest_point(path.points_m, pose) :]
+    lengths_m = np.hypot(*np.diff(ahead_m, axis=0).T).cumsum()
+    ahead_m = ahead_m[: np.searchsorted(lengths_m, navigator.settings.waypoint_distance_m) + 2]
+    return Route.from_points(ahead_m, geometry).is_valid(navigator.planner.grid)
 
 
-def _distances(points_m: NDArray[np.float64], place_m: NDArray[np.float64]) -> NDArray[np.float64]:
-    distances: NDArray[np.float64] = np.hypot(*(points_m - place_m).T)
-    return distances
+def new_planner(
+    map_update: MapUpdate, start: Cell, goal: Cell, settings: Settings, goal_tolerance: int
+) -> TimeBoundedPlanner:
+    """A planner with these settings. O(1): its memory is that of the last one, or what the grid has prepared."""
+    return TimeBoundedPlanner(
+        map_update.grid,
+        start,
+        goal,
+        settings.algorithm,
+        settings.k,
+        trace_steps=None if settings.algorithm.reopen else TRACE_STEPS,
+        min_improvement=settings.min_improvement,
+        start_tolerance=map_update.geometry.whole_cells(settings.start_tolerance_m),
+        goal_tolerance=goal_tolerance,
+    )
+
+
+def end_pose(geometry: MapGeometry, goal: Pose2D, target: Cell) -> Pose2D:
+    """Where exactly a path ends: at the goal, or at the centre of the cell that stands in for it."""
+    if target == geometry.cell_of(goal):
+        return goal
+    x_m, y_m = geometry.centre_of(target)
+    return Pose2D(x_m, y_m, goal.yaw)
+
+
+def _waypoint(geometry: MapGeometry, aim: Aim) -> Pose2D:
+    x_m, y_m = geometry.to_world(aim.x, aim.y)
+    return Pose2D(x_m, y_m, math.remainder(aim.heading + geometry.yaw, math.tau))

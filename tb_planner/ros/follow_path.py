@@ -32,7 +32,8 @@ from unique_identifier_msgs.msg import UUID
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
 from tb_planner.navigation.loop import TickResult
-from tb_planner.navigation.navigator import ControllerPathPolicy, GivenPath, Navigator, thinned
+from tb_planner.navigation.navigator import ControllerPathPolicy, Navigator, thinned
+from tb_planner.navigation.route import Route
 from tb_planner.ros.conversions import headings
 from tb_planner.ros.nav2_messages import path_message
 from tb_planner.ros.path_server import second_node
@@ -81,7 +82,7 @@ def require_follow_path() -> Any:
 class _Sent:
     """A path that was sent to the server."""
 
-    path: GivenPath
+    path: Route
     since_s: float
     id: UUID = field(default_factory=lambda: UUID(uuid=list(uuid.uuid4().bytes)))
     accepted: bool = False
@@ -173,7 +174,7 @@ class PathFollower:
         self._log.warn('controller', f'nobody serves the action {self._name}; the robot waits')
         return False
 
-    def _send(self, path: GivenPath, frame: str, now_s: float) -> None:
+    def _send(self, path: Route, frame: str, now_s: float) -> None:
         self._before = self._sent or self._before
         self._sent = sent = _Sent(path, now_s)
         parameters = self._parameters()

@@ -14,7 +14,7 @@ from nav_msgs.msg import Path
 from numpy.typing import NDArray
 from std_msgs.msg import Header
 
-from tb_planner.navigation.path_planner import FoundPath
+from tb_planner.navigation.route import Route
 from tb_planner.ros.conversions import headings
 from tb_planner.ros.pose_source import MissingPackage
 
@@ -74,9 +74,7 @@ class PathMessage:
     """The message of a path, which may be the result of many requests. The first one makes it, piece by piece: a long
     one takes some ten milliseconds, for which other requests would have to wait."""
 
-    def __init__(
-        self, path: FoundPath, yaws: Sequence[float | None], start_yaw: float, frame: str, stamp: Time
-    ) -> None:
+    def __init__(self, path: Route, yaws: Sequence[float | None], start_yaw: float, frame: str, stamp: Time) -> None:
         """yaws: the heading at each of its goals; None is along the path."""
         self.path = path
         self._looks = directions(path, yaws, start_yaw)
@@ -98,7 +96,7 @@ class PathMessage:
         return self._message
 
 
-def directions(path: FoundPath, yaws: Sequence[float | None], start_yaw: float) -> list[float]:
+def directions(path: Route, yaws: Sequence[float | None], start_yaw: float) -> list[float]:
     """Each pose points to the next one, or at a goal as given; a single pose without a yaw points as the start."""
     looks = headings(path.points_m, start_yaw if len(path.points_m) == 1 else None)
     for end, yaw in zip(path.ends, yaws, strict=True):

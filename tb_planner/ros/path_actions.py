@@ -25,14 +25,14 @@ from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.budget import TickBudget
 from tb_planner.navigation.loop import LoopSettings, PlannerLoop, TickContext
-from tb_planner.navigation.path_planner import FoundPath, PathPlanner, PathResult, PathStatus
+from tb_planner.navigation.path_planner import PathPlanner, PathResult, PathStatus
+from tb_planner.navigation.route import Route, invalid_points, nearest_point
 from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.nav2_messages import Nav2Types, PathMessage, goals_of, points_of
 from tb_planner.ros.path_server import ActionRequest, ActionThread, PathServer
 from tb_planner.ros.pose_source import RobotPose, TransformNotReady
 from tb_planner.ros.publishers import LATCHED
 from tb_planner.ros.throttled_log import ThrottledLog
-from tb_planner.search.grid import BLOCKED
 
 DROP_IN = PlannerParameters.compute_path_to_pose_action
 """A planner whose action has this name replaces Nav2's planner server, and serves is_path_valid, too."""
@@ -284,7 +284,7 @@ class ComputePathHandler:
         return waited_s >= self._parameters().transform_tolerance_s or self._is_late(request)
 
     # -------------------------------------------------------------------------------------------------- its result
-    def _succeed(self, request: ActionRequest, path: FoundPath, context: TickContext) -> None:
+    def _succeed(self, request: ActionRequest, path: Route, context: TickContext) -> None:
         along_path = self._parameters().use_final_approach_orientation
         message = self._message
         is_new = message is None or message.path is not path or along_path != self._along_path
@@ -348,18 +348,10 @@ class PathValidityService:
             text = f'path is in frame {path.header.frame_id!r}, the map in {frame!r}; it is reported as not valid'
             self._log.warn('path', text)
             return None
-        return invalid_points(map_update, points_of(path), self._loop.pose)
+        return invalid_ahead(map_update, points_of(path), self._loop.pose)
 
 
-def invalid_points(map_update: MapUpdate, points_m: NDArray[np.float64], robot: Pose2D | None) -> NDArray[np.intp]:
-    """Indices of a path's points that are blocked or off the map, from the point nearest to the robot on."""
-    first = 0
-    if robot is not None:
-        distance = np.hypot(points_m[:, 0] - robot.x_m, points_m[:, 1] - robot.y_m)
-        first = int(np.nan_to_num(distance, nan=np.inf).argmin())
-    geometry = map_update.geometry
-    x, y = np.floor(geometry.to_grid_array(points_m[first:])).T
-    inside = (x >= 0) & (y >= 0) & (x < geometry.width) & (y < geometry.height)  # nan is not
-    column, row = (np.where(inside, value, 0).astype(np.intp) for value in (x, y))
-    blocked: NDArray[np.bool_] = ~inside | (map_update.grid.cost_u16[row, column] == BLOCKED)
-    return first + np.flatnonzero(blocked)
+def invalid_ahead(map_update: MapUpdate, points_m: NDArray[np.float64], robot: Pose2D | None) -> NDArray[np.intp]:
+    """Indices of a path's points that the map does not allow, from the point nearest to the robot on."""
+    first = 0 if robot is None else nearest_point(points_m, robot)
+    return first + invalid_points(points_m[first:], map_update.geometry, map_update.grid)

@@ -275,7 +275,7 @@ def lazy_as_printed(
         return RestartReason.COST_INCREASED if search.is_legal(path) else RestartReason.BLOCKED
     if len(change.decreased) == 0 or algorithm.w_g == 0:
         return None
-    limit = _shortcut_limit(search.suffix_cost(path), algorithm, 0.0)
+    limit = shortcut_limit(search.suffix_cost(path), algorithm, 0.0)
     shorter = search.could_shorten(change.decreased, change.unblocked, False, limit)
     return RestartReason.SHORTCUT_OPENED if shorter else None
 
@@ -301,12 +301,12 @@ def could_shorten(
     remaining = search.remaining_cost()
     if remaining is None:
         return RestartReason.BLOCKED
-    limit = _shortcut_limit(remaining, algorithm, min_improvement)
+    limit = shortcut_limit(remaining, algorithm, min_improvement)
     shorter = search.could_shorten(decreased, unblocked, not search.goal_found, limit)
     return RestartReason.SHORTCUT_OPENED if shorter else None
 
 
-def _shortcut_limit(remaining: int, algorithm: Algorithm, min_improvement: float) -> int:
+def shortcut_limit(remaining: int, algorithm: Algorithm, min_improvement: float) -> int:
     """The least whole c' that does not satisfy w c' < remaining (1 - min_improvement); exact if that is 0."""
     if min_improvement:
         remaining = math.ceil(remaining * (1 - min_improvement))

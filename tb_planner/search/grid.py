@@ -212,30 +212,29 @@ class Grid:
         """The cost of moves with these sums, see step_sums()."""
         return (straight + diagonal * math.sqrt(2)) / (2 * COST_STEPS if self.weighted else 1)
 
-    def first_illegal_step(self, states: NDArray[np.int32]) -> int | None:
-        """The index of the first state from which the step to the next one is illegal, or None."""
+    def legal_steps(self, states: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """For each of these states but the last, whether a legal step leads to the next one."""
         y, x = np.divmod(states, self.width)
         dx, dy = np.diff(x), np.diff(y)
         near = (np.abs(dx) <= 1) & (np.abs(dy) <= 1)
         bits = _BITS[np.clip(dy, -1, 1) + 1, np.clip(dx, -1, 1) + 1]
-        illegal = ~near | (self.legal_moves.reshape(-1)[states[:-1]] & bits == 0)
-        return int(illegal.argmax()) if illegal.any() else None
+        legal: NDArray[np.bool_] = near & (self.legal_moves.reshape(-1)[states[:-1]] & bits != 0)
+        return legal
+
+    def first_illegal_step(self, states: NDArray[np.int32]) -> int | None:
+        """The index of the first state from which the next one cannot be stepped to, or None."""
+        legal = self.legal_steps(states)
+        return None if legal.all() else int(legal.argmin())
 
     def nearest_free(self, cell: Cell, tolerance: int) -> Cell | None:
         """The free cell nearest to this one, at most `tolerance` cells away; ties go to the first row, then column.
 
         It reads only the cells within the tolerance.
         """
-        x, y = cell
         if not self.is_blocked(cell):
             return cell
-        left, top = max(x - tolerance, 0), max(y - tolerance, 0)
-        rows, columns = np.nonzero(self.cost_u16[top : y + tolerance + 1, left : x + tolerance + 1])
-        distance = (columns + left - x) ** 2 + (rows + top - y) ** 2
-        if len(distance) == 0 or distance.min() > tolerance**2:
-            return None
-        i = int(distance.argmin())
-        return int(columns[i]) + left, int(rows[i]) + top
+        window = Box(*cell, cell[0] + 1, cell[1] + 1).grown(tolerance, self.box)
+        return nearest_marked(self.cost_u16[window.slices], window, cell, tolerance)
 
     def update(self, values: ArrayLike, at: Cell | None = None) -> GridChange:
         """Takes in a new map, or a patch whose first cell is `at`. The work grows with the size of the array.
@@ -355,6 +354,17 @@ _DIRECTIONS = {
 _BITS = np.array(  # by dy + 1 and dx + 1
     [[NORTH_WEST, NORTH, NORTH_EAST], [WEST, 0, EAST], [SOUTH_WEST, SOUTH, SOUTH_EAST]], np.uint8
 )
+
+
+def nearest_marked(marks: NDArray[np.generic], box: Box, cell: Cell, tolerance: int) -> Cell | None:
+    """The cell nearest to this one that is marked in an array that covers this box, at most `tolerance` cells away;
+    ties go to the first row, then column. The cell may be outside the box."""
+    rows, columns = np.nonzero(marks)
+    squares = (columns + box.x0 - cell[0]) ** 2 + (rows + box.y0 - cell[1]) ** 2
+    if len(squares) == 0 or squares.min() > tolerance**2:
+        return None
+    i = int(squares.argmin())
+    return int(columns[i]) + box.x0, int(rows[i]) + box.y0
 
 
 def whole_numbers(cell: Cell, what: str) -> Cell:

@@ -1350,6 +1350,12 @@ class Search:
         """For every state, whether the running search has closed it."""
         return self.is_known() & ((np.asarray(self.word) & np.uint64(CLOSED)) != 0)
 
+    def are_expanded(self, states):
+        """For each of these states, whether the running search has closed it; no others are read."""
+        words = np.asarray(self.word)[states]
+        is_known = (words >> np.uint64(STAMP)) == np.uint64(self.search)
+        return is_known & ((words & np.uint64(CLOSED)) != 0)
+
     def classify_states(self, picture, unknown, expanded, opened):
         """Writes one of these numbers for every state: the running search does not know it, has closed it, or has it in
         Open."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner.geometry import Cell
+from tb_planner.geometry import Box, Cell
 from tb_planner.search import kernel
 from tb_planner.search.algorithms import (
     REASON_CODES,
@@ -551,6 +551,12 @@ class TimeBoundedPlanner:
     def expanded(self) -> NDArray[np.bool_]:
         """[y, x]: whether the present search has closed a cell."""
         expanded: NDArray[np.bool_] = self._search.is_expanded().reshape(self.grid.height, self.grid.width)
+        return expanded
+
+    def expanded_in(self, box: Box) -> NDArray[np.bool_]:
+        """[y, x] of a box: cells closed by the present search. The work goes with the size of the box."""
+        rows, columns = np.ogrid[box.y0 : box.y1, box.x0 : box.x1]
+        expanded: NDArray[np.bool_] = self._search.are_expanded(rows * self.grid.width + columns)
         return expanded
 
     def search_picture(self, unknown: int = -1, expanded: int = 50, opened: int = 100) -> NDArray[np.int8]:

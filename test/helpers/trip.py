@@ -6,15 +6,28 @@ And an oracle of what is in clear sight that shares nothing with tb_planner.sear
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tb_planner import Grid, tb_wa_star
+from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.navigator import NavigationStatus, Navigator, Settings, Tick
 
+MOVES = {
+    'grown on the right': MapGeometry(90, 40, 0.1),
+    'grown on the left': MapGeometry(80, 55, 0.1, (-1.0, -1.5, 0.0)),
+    'shifted by part of a cell': MapGeometry(70, 40, 0.1, (-0.037, 0.026, 0.0)),
+    'shifted by half a cell': MapGeometry(70, 40, 0.1, (-0.05, -0.05, 0.0)),
+    'finer': MapGeometry(140, 80, 0.05),
+    'a little finer': MapGeometry(90, 60, 0.083, (-0.2, -0.1, 0.0)),
+    'coarser': MapGeometry(50, 30, 0.15, (-0.3, -0.1, 0.0)),
+    'turned': MapGeometry(110, 100, 0.1, (0.0, -3.0, 0.4)),
+    'turned by a quarter': MapGeometry(60, 90, 0.1, (7.5, -1.0, math.pi / 2)),
+}
+"""Geometries of a map that was 70 x 40 cells of 0.1 m before it moved."""
 UNDER_WAY = (NavigationStatus.NAVIGATING, NavigationStatus.WAITING)
 
 
@@ -27,8 +40,15 @@ def settings(**changes):
         'waypoint_distance_m': 1.0,
         'deviation_tolerance_m': 0.4,
         'start_tolerance_m': 0.3,
+        'min_improvement': 0.0,
+        'full_replan_ticks': 0,
     }
     return Settings(**{**values, **changes})
+
+
+def node_settings(**changes):
+    """The node's defaults, but for these; a fixed number of expansions takes the place of its time."""
+    return replace(PlannerParameters().settings(), **{'k': 256, **changes})
 
 
 def free_room(width, height):

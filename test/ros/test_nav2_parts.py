@@ -25,9 +25,9 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.budget import TickBudget
 from tb_planner.navigation.loop import TickContext
-from tb_planner.navigation.path_planner import FoundPath
+from tb_planner.navigation.route import Route
 from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
-from tb_planner.ros.path_actions import ComputePathHandler, invalid_points
+from tb_planner.ros.path_actions import ComputePathHandler, invalid_ahead
 from tb_planner.ros.path_server import ActionThread
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.grid import Grid
@@ -235,19 +235,23 @@ def test_a_duration_has_less_than_a_second_of_nanoseconds(time_s):
     assert duration.sec + duration.nanosec * 1e-9 == pytest.approx(time_s, abs=1e-9)
 
 
+def route(points_m, ends=None):
+    return Route.from_points(np.array(points_m), MapGeometry(100, 100, 0.1), ends)
+
+
 def test_poses_look_along_the_path_and_at_goals_as_told():
-    path = FoundPath(np.array([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]), (1, 3))
+    path = route([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], (1, 3))
     east, north, west = 0.0, math.pi / 2, math.pi
     assert directions(path, (1.0, 2.0), 9.0) == pytest.approx([east, 1.0, west, 2.0])
     assert directions(path, (None, None), 9.0) == pytest.approx([east, east, west, west])
     assert north not in directions(path, (None, None), 9.0), 'at a goal it looks as it has come'
-    single = FoundPath(np.array([(0.0, 0.0)]), (0,))
+    single = route([(0.0, 0.0)])
     assert directions(single, (2.0,), 1.0) == [2.0]
     assert directions(single, (None,), 1.0) == [1.0]
 
 
 def test_a_path_message_is_made_once():
-    told = PathMessage(FoundPath(np.array([(0.0, 0.0), (1.0, 2.0)]), (1,)), (0.5,), 0.0, 'map', Time(sec=7))
+    told = PathMessage(route([(0.0, 0.0), (1.0, 2.0)]), (0.5,), 0.0, 'map', Time(sec=7))
     assert told.message is told.message
     assert [pose.pose.position.y for pose in told.message.poses] == [0.0, 2.0]
     assert (told.message.header.frame_id, told.message.header.stamp.sec) == ('map', 7)
@@ -255,7 +259,7 @@ def test_a_path_message_is_made_once():
 
 def test_a_long_path_message_is_made_piece_by_piece_and_is_the_same():
     points_m = np.column_stack((np.arange(3 * POSES_AT_ONCE + 1) * 0.05, np.zeros(3 * POSES_AT_ONCE + 1)))
-    path = FoundPath(points_m, (len(points_m) - 1,))
+    path = route(points_m)
     told, at_once = (PathMessage(path, (0.5,), 0.0, 'map', Time(sec=7)) for _ in range(2))
     assert [told.go_on() for _ in range(5)] == [False, False, False, True, True]
     assert told.message == at_once.message
@@ -264,7 +268,7 @@ def test_a_long_path_message_is_made_piece_by_piece_and_is_the_same():
 
 def test_the_poses_of_a_path_are_of_no_time_since_it_may_be_followed_for_long():
     """By a stamp, Nav2's goal checker would have the goal where the localisation of then had it."""
-    told = PathMessage(FoundPath(np.array([(0.0, 0.0), (1.0, 2.0)]), (1,)), (0.5,), 0.0, 'map', Time(sec=7))
+    told = PathMessage(route([(0.0, 0.0), (1.0, 2.0)]), (0.5,), 0.0, 'map', Time(sec=7))
     assert [(pose.header.frame_id, pose.header.stamp) for pose in told.message.poses] == [('map', Time())] * 2
 
 
@@ -274,5 +278,5 @@ def test_points_that_are_blocked_or_off_the_map_are_found_wherever_the_map_lies(
     blocked[10, 15] = True
     on = MapUpdate(MapGeometry(30, 20, 0.1, (1.0, -2.0, 0.0)), Grid(blocked), None)
     points_m = np.array([(1.05, -1.95), (2.55, -0.95), (3.95, -0.05), (4.05, -0.05), (math.nan, 0.0), (0.95, -1.0)])
-    assert invalid_points(on, points_m, None).tolist() == [1, 3, 4, 5]
-    assert invalid_points(on, points_m, Pose2D(3.9, 0.0)).tolist() == [3, 4, 5]
+    assert invalid_ahead(on, points_m, None).tolist() == [1, 3, 4, 5]
+    assert invalid_ahead(on, points_m, Pose2D(3.9, 0.0)).tolist() == [3, 4, 5]

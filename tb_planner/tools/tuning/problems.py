@@ -16,7 +16,6 @@ from tb_planner.errors import BadInput
 from tb_planner.geometry import Cell, MapGeometry, Pose2D
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.files import MAP_SUFFIXES, Map, read_map
-from tb_planner.navigation.navigator import cell_of, whole_cells
 from tb_planner.recording.record import check_is_no_record
 from tb_planner.search.algorithms import tba_star
 from tb_planner.search.grid import Grid
@@ -259,7 +258,7 @@ def _bag_problem(goal: BagGoal, placed: PlacedMap, parameters: PlannerParameters
 
 
 def _free_cell(placed: PlacedMap, pose: Pose2D, tolerance_m: float) -> Cell | None:
-    cell = cell_of(placed.geometry, pose)
+    cell = placed.geometry.cell_of(pose)
     if not placed.geometry.contains(cell):
         return None
-    return placed.map_.grid.nearest_free(cell, whole_cells(tolerance_m, placed.geometry))
+    return placed.map_.grid.nearest_free(cell, placed.geometry.whole_cells(tolerance_m))
