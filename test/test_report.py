@@ -190,6 +190,7 @@ def test_the_page_in_the_repository_is_what_the_command_generates(tmp_path):
     drawn = set(re.findall(r'\]\(([\w-]+\.svg)\)', text))
     assert drawn == {path.name for path in PAGE.parent.glob('*.svg')} == {path.name for path in tmp_path.glob('*.svg')}
     assert done.stdout.splitlines()[0] in text
+    assert done.stdout.splitlines()[0] in (PAGE.parents[1] / 'papers.md').read_text()
 
 
 def test_every_row_of_the_page_has_problems_cases_and_an_interval():

@@ -243,7 +243,10 @@ class _Expansion:
             yield from ((a, b) for a, b in itertools.product(names, others) if a != b or 'b_x' in self.entry)
 
     def _label(self, b: str | None = None) -> str:
-        return self.measure if b is None else f'{self.measure}, A / B'
+        if b is None:
+            return self.measure
+        other = str(self.entry['b']).lstrip('$') if 'compare' in self.entry else 'B'
+        return f'{self.measure}, A / {other}'
 
     def _printed_order(self, a: str, b: str, x: float) -> tuple[float, float, bool] | None:
         if 'order' not in self.entry:

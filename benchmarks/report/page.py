@@ -141,7 +141,7 @@ def cases(found: Finding) -> str:
 
 def numbers(found: Finding) -> str:
     problems, maps = ({getattr(one, name) for one in found.comparisons} for name in ('problems', 'maps'))
-    return f'n = {_span(problems)} problems on {_span(maps)} maps'
+    return f'n = {_span(problems)} problems on {_span(maps)} map{"s" * (maps != {1})}'
 
 
 def _span(values: set[int]) -> str:

@@ -161,7 +161,7 @@ def test_ctrl_c_keeps_the_rows_and_leaves_no_process(tmp_path):
     started = children_of(process.pid)
     process.send_signal(signal.SIGINT)
     printed, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
+    assert process.returncode == 130
     assert 'interrupted' in printed
     assert f'{len(read(out))} rows in' in printed
     assert started
@@ -173,7 +173,7 @@ def children_of(pid):
         return [int(child) for child in file.read().split()]
 
 
-def test_without_ros_it_says_what_is_missing(tmp_path, monkeypatch):
+def test_without_ros_the_error_names_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr(benchmark, 'find_spec', lambda name: None)
     out = tmp_path / 'rows.csv'
     options = command_line().parse_args(['node', '--out', str(out)])
