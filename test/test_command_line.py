@@ -385,7 +385,7 @@ class TestPixels:
         )
         for cell, colour in (
             ((2, 2), picture.BLOCKED_COLOUR),
-            ((3, 2), picture.KEPT_CLEAR_COLOUR),
+            ((3, 2), picture.INFLATED_COLOUR),
             ((1, 5), picture.UNKNOWN_COLOUR),
             ((5, 0), picture.EXPANDED_COLOUR),
             ((4, 3), picture.OPEN_COLOUR),
@@ -476,17 +476,17 @@ class TestPixels:
         occupancy = np.zeros((5, 5), np.int8)
         costs = np.ones((5, 5), np.float32)
         figure = picture.draw(Map('a', occupancy), costs, start=(0, 0), goal=(2, 0), walked=[(0, 0), (1, 0), (2, 0)])
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == ['start', 'goal', 'walked']
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == ['start', 'goal', 'moves']
 
 
 def test_steps_that_undo_the_last_one_are_steps_back():
     a, b, c, d = (0, 0), (1, 0), (2, 0), (2, 1)
-    assert picture.walked_back([]) == []
-    assert picture.walked_back([a]) == []
-    assert picture.walked_back([a, b, c]) == [False, False]
-    assert picture.walked_back([a, b, c, b, a]) == [False, False, True, True]
-    assert picture.walked_back([a, b, c, b, c, d]) == [False, False, True, False, False]
-    assert picture.walked_back([a, b, a, b, a]) == [False, True, False, True]
+    assert picture.backtracking_moves([]) == []
+    assert picture.backtracking_moves([a]) == []
+    assert picture.backtracking_moves([a, b, c]) == [False, False]
+    assert picture.backtracking_moves([a, b, c, b, a]) == [False, False, True, True]
+    assert picture.backtracking_moves([a, b, c, b, c, d]) == [False, False, True, False, False]
+    assert picture.backtracking_moves([a, b, a, b, a]) == [False, True, False, True]
 
 
 @pytest.mark.parametrize('k', [1, 2, 5])
@@ -495,4 +495,4 @@ def test_what_is_drawn_as_walked_back_is_what_the_planner_counts(cup, k):
     planner = TimeBoundedPlanner(Grid(blocked), (5, 7), (14, 7), tb_wa_star(3.0), k=k)
     run = move_to_goal(planner, Static(Grid(blocked)))
     assert run.searches == 1
-    assert sum(picture.walked_back(run.cells)) == run.back_moves > 0
+    assert sum(picture.backtracking_moves(run.cells)) == run.back_moves > 0

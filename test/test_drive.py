@@ -10,7 +10,7 @@ from tb_planner.geometry import MapGeometry
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.files import Map
 from tb_planner.tools import plotting as picture
-from tb_planner.tools.drive import Drive, length_m, shortest_way
+from tb_planner.tools.drive import Drive, length_m, shortest_path
 
 RESOLUTION_M = 0.1
 RULES = CostmapConfig(resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.6)
@@ -29,27 +29,27 @@ def wall(map_, x_m, from_y_m, to_y_m):
     return map_
 
 
-def test_with_nothing_in_between_the_shortest_way_is_straight():
-    way = shortest_way(room(), RULES, (0.13, 0.22), (7.77, 4.91))
-    assert way == pytest.approx(np.array([(0.13, 0.22), (7.77, 4.91)]))
+def test_with_nothing_in_between_the_shortest_path_is_straight():
+    path = shortest_path(room(), RULES, (0.13, 0.22), (7.77, 4.91))
+    assert path == pytest.approx(np.array([(0.13, 0.22), (7.77, 4.91)]))
 
 
-def test_the_shortest_way_turns_at_the_end_of_a_wall_a_robots_radius_off():
+def test_the_shortest_path_turns_at_the_end_of_a_wall_a_robots_radius_off():
     map_ = wall(room(), 4.0, -2.0, 3.0)
     start, goal = (1.0, 0.0), (7.0, 0.0)
-    way = shortest_way(map_, RULES, start, goal)
+    path = shortest_path(map_, RULES, start, goal)
     over_the_end = 2 * math.hypot(3.0, 3.0)
     around_the_robot = 2 * math.hypot(3.0, 3.0 + RULES.robot_radius_m + RESOLUTION_M)
-    assert over_the_end < length_m(way) < around_the_robot
-    assert all(y > 3.0 for x, y in way[1:-1])
+    assert over_the_end < length_m(path) < around_the_robot
+    assert all(y > 3.0 for x, y in path[1:-1])
 
 
-def test_the_shortest_way_does_not_depend_on_how_the_map_is_turned():
+def test_the_shortest_path_does_not_depend_on_how_the_map_is_turned():
     plain = wall(room(), 4.0, -2.0, 3.0)
     turned = Map('turned', plain.occupancy, RESOLUTION_M, (-1.0, -2.0, 0.7), y_up=True)
     places = [(1.0, 0.0), (7.0, 0.5)]
     same_places = [turned.geometry.to_world(*plain.geometry.to_grid(*place)) for place in places]
-    one, other = shortest_way(plain, RULES, *places), shortest_way(turned, RULES, *same_places)
+    one, other = shortest_path(plain, RULES, *places), shortest_path(turned, RULES, *same_places)
     assert length_m(one) == pytest.approx(length_m(other), abs=1e-6)
 
 

@@ -180,7 +180,7 @@ def test_an_address_that_cannot_be_listened_on_is_an_error(tmp_path, host, port)
         [*command, '--host', host, f'--port={port}'], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 2
-    assert f'no server at {host}, port {port}: ' in done.stderr
+    assert f'cannot listen on {host}, port {port}: ' in done.stderr
 
 
 def test_the_handshake_follows_the_standard(server):

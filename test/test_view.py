@@ -204,7 +204,7 @@ def test_the_command_tells_what_it_leaves_out_of_a_record_that_was_cut_off(examp
     path.write_bytes(data + b'\x40\0\0\0torn')
     done = run_view(path)
     assert done.returncode == 0, done.stderr
-    assert f'{path}: its last 8 bytes are left out: the file ends within a chunk' in done.stdout
+    assert f'{path}: the last 8 bytes cannot be shown: the file ends within a chunk' in done.stdout
     pieces = pieces_of(path.with_suffix('.html').read_text(encoding='utf-8'))
     assert b''.join(map(base64.b64decode, pieces)) == data
 
@@ -212,7 +212,7 @@ def test_the_command_tells_what_it_leaves_out_of_a_record_that_was_cut_off(examp
 def test_of_a_record_without_ticks_there_is_no_page(example, tmp_path):
     data, path = example[1].with_suffix('.tbrun').read_bytes(), tmp_path / 'cut.tbrun'
     head_end = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], 'little')
-    for rest, told in ((b'', 'it has no ticks'), (data[head_end : head_end + 50], 'its last 50 bytes are left out')):
+    for rest, told in ((b'', 'it has no ticks'), (data[head_end : head_end + 50], 'the last 50 bytes cannot be shown')):
         path.write_bytes(data[:head_end] + rest)
         done = run_view(path)
         assert done.returncode == 2
@@ -239,7 +239,7 @@ def test_only_a_page_is_written_over(example, tmp_path):
     for there in (output, tmp_path / 'link.html'):
         done = run_view(record, '-o', there)
         assert done.returncode == 2
-        assert 'it is there already, and is no page of a run' in done.stderr
+        assert 'the file exists and is not a page of a run' in done.stderr
         assert 'Minutes' in output.read_text()
     output.write_text('')
     assert [run_view(record, '-o', output).returncode for _ in range(2)] == [0, 0]

@@ -1,4 +1,4 @@
-"""A robot's drive to its goal, as somebody saw who looked on: its way, what appeared on the map, when it restarted."""
+"""A robot's drive to its goal as an observer sees it: its path, obstacles that appeared, and the restarts."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ Place = tuple[float, float]
 """x and y in metres."""
 
 SMALLEST_MOVE_M = 0.01
-_ENOUGH_CELLS = 0.01
+_MIN_GAIN_CELLS = 0.01
 
 
 class Drive:
-    """On a map that is as given at first; the rules are those by which the planner keeps away from obstacles."""
+    """A drive on a map; `rules` are the planner's rules for costs near obstacles."""
 
     def __init__(self, map_: Map, rules: CostmapConfig, start: Place, goal: Place) -> None:
         self.map_ = map_
         self.rules = rules
         self.start = start
         self.goal = goal
-        self.shortest = shortest_way(map_, rules, start, goal)
+        self.shortest = shortest_path(map_, rules, start, goal)
         self.appeared = np.zeros(map_.occupancy.shape, bool)
-        """Cells in which something stood some time that is not on the map."""
+        """Cells that were occupied at some time and are free on the map."""
         self.restarts: Counter[str] = Counter()
-        """Numbers by reason."""
+        """Number of restarts by reason."""
         self._driven = [start]
         self._restarted_at: list[Place] = []
 
@@ -47,12 +47,12 @@ class Drive:
             self._driven.append(place)
 
     def see_map(self, occupancy: NDArray[np.int8], geometry: MapGeometry) -> None:
-        """A map of another geometry shows part of the same world, and is passed over."""
+        """Adds the obstacles of a map; a map with another geometry shows only part of the world and is ignored."""
         if _is_same(geometry, self.map_.geometry):
             self.appeared |= (occupancy >= OCCUPIED) & ~self.map_.blocked
 
     def see_restarts(self, counts: Mapping[str, int]) -> None:
-        """Numbers by reason so far; new ones have happened where the robot is now."""
+        """Takes the numbers of restarts so far; new restarts happened at the robot's present place."""
         if any(count > self.restarts[reason] for reason, count in counts.items()):
             self._restarted_at.append(self._driven[-1])
         self.restarts = Counter(dict(counts))
@@ -67,11 +67,11 @@ class Drive:
 
     @property
     def shortest_m(self) -> float | None:
-        """None if there was no way on the map as it was at first."""
+        """The length of the shortest path on the first map; None if there was no path."""
         return length_m(self.shortest) if len(self.shortest) else None
 
     def save_picture(self, path: str | os.PathLike[str], *, title: str, figures: Sequence[str] = ()) -> None:
-        """Raises PictureError where there is nothing to draw with."""
+        """Raises PictureError if matplotlib is missing."""
         figure = picture.draw(
             self.map_,
             Costmap(self.map_.occupancy, self.rules).costs,
@@ -87,14 +87,14 @@ class Drive:
         picture.save(figure, path)
 
     def _in_cells(self, points: NDArray[np.float64] | Sequence[Place]) -> list[Place]:
-        """As pictures have them: whole numbers are the centres of cells."""
+        """Returns points in cells; whole numbers are the centres of cells."""
         if not len(points):
             return []
         return [(float(x), float(y)) for x, y in self.map_.geometry.to_grid_array(points) - 0.5]
 
 
 def _is_same(one: MapGeometry, other: MapGeometry) -> bool:
-    """But for the digits that a message cuts off."""
+    """Compares geometries up to the digits that a message loses."""
     size = (one.width, one.height) == (other.width, other.height)
     return size and np.allclose((one.resolution_m, *one.origin), (other.resolution_m, *other.origin))
 
@@ -103,10 +103,10 @@ def length_m(points: NDArray[np.float64] | Sequence[Place]) -> float:
     return float(np.hypot(*np.diff(np.asarray(points), axis=0).T).sum())
 
 
-def shortest_way(map_: Map, rules: CostmapConfig, start: Place, goal: Place) -> NDArray[np.float64]:
-    """The corners of the shortest way for a robot of this radius, (n, 2) in metres; empty if there is none.
+def shortest_path(map_: Map, rules: CostmapConfig, start: Place, goal: Place) -> NDArray[np.float64]:
+    """Returns the corners of the shortest path for a robot of this radius, (n, 2) in metres; empty if there is none.
 
-    The shortest way over cells, pulled tight from both ends in turn until it gets no shorter.
+    It is the shortest path over cells, pulled tight from both ends in turn until it gets no shorter.
     """
     rules = dataclasses.replace(rules, inflation_radius_m=rules.robot_radius_m, cost_travel_multiplier=0.0)
     blocked = np.isinf(Costmap(map_.occupancy, rules).costs)
@@ -119,28 +119,28 @@ def shortest_way(map_: Map, rules: CostmapConfig, start: Place, goal: Place) -> 
         return np.empty((0, 2))
     points = np.array(cells, np.float64) + 0.5
     points[0], points[-1] = map_.geometry.to_grid_array([start, goal])
-    terrain = np.where(blocked, 0, 1).astype(np.uint16)
-    way = _pulled_tight(terrain, points)
-    while length_m(tighter := _pulled_tight(terrain, _dense(way)[::-1])[::-1]) < length_m(way) - _ENOUGH_CELLS:
-        way = _pulled_tight(terrain, _dense(tighter))
-    return map_.geometry.to_world_array(way - 0.5)
+    cost_u16 = np.where(blocked, 0, 1).astype(np.uint16)
+    path = _pulled_tight(cost_u16, points)
+    while length_m(tighter := _pulled_tight(cost_u16, _dense(path)[::-1])[::-1]) < length_m(path) - _MIN_GAIN_CELLS:
+        path = _pulled_tight(cost_u16, _dense(tighter))
+    return map_.geometry.to_world_array(path - 0.5)
 
 
-def _pulled_tight(terrain: NDArray[np.uint16], points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Straight from each corner to the last of the points ahead that is in sight."""
+def _pulled_tight(cost_u16: NDArray[np.uint16], points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Connects each corner with the last point ahead that is in sight."""
     points = np.ascontiguousarray(points)
     free = np.ones(len(points), np.int32)
     at, corners = 0, [0]
     while at < len(points) - 1:
         x, y = points[at]
-        seen = sight.farthest_clear(terrain, x, y, points[at + 1 :], free[at + 1 :])
+        seen = sight.farthest_clear(cost_u16, x, y, points[at + 1 :], free[at + 1 :])
         at += 1 + max(int(seen), 0)
         corners.append(at)
     return points[corners]
 
 
 def _dense(corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The way with a point in every cell, at least."""
+    """Returns the path with at least one point in every cell."""
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(corners, axis=0).T))])
     places = np.union1d(along, np.arange(0.0, along[-1], 0.5))
     return np.stack([np.interp(places, along, corners[:, axis]) for axis in (0, 1)], axis=1)

@@ -1,11 +1,11 @@
-"""A picture of a run: the map, what was expanded, what is still open, the way walked, start and goal.
+"""Pictures of a run of an agent, or of a robot's drive.
 
-Or of a robot's drive: the map, what appeared on it, the way driven and the shortest one, where its search restarted.
+The picture of a run shows the map, expanded cells, the Open list, the moves, start and goal. The picture of a drive
+shows the map, obstacles that appeared, the path driven, the shortest path, and the places of restarts.
 
-Every cell is a square of whole pixels, or on large maps a pixel is the mean of a square of cells, so that the picture
-is sharp at its own size. Lines, marks and letters grow with the picture. Unknown surroundings are cut off. The colours
-are Okabe and Ito's, which people with any kind of colour vision can tell apart. What is walked back lies on top of what
-was walked ahead.
+Every cell is a square of whole pixels; on large maps a pixel is the mean of a square of cells. So the picture is sharp
+at its own size. Lines, marks and letters grow with the picture. Unknown cells around the map are cut off. The colours
+are Okabe and Ito's, which people with any kind of colour vision can distinguish. Backtracking moves are drawn last.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLOCKED_COLOUR = '#30343b'
-KEPT_CLEAR_COLOUR = '#9097a1'
-COSTLY_COLOUR = '#bcc2ca'
+INFLATED_COLOUR = '#9097a1'
+HIGHER_COST_COLOUR = '#bcc2ca'
 UNKNOWN_COLOUR = '#dcdfe4'
 FREE_COLOUR = '#ffffff'
 EXPANDED_COLOUR = '#c4e3f6'
@@ -63,11 +63,11 @@ Points = Sequence[tuple[float, float]]
 
 
 class PictureError(OperationFailed):
-    """A picture that cannot be made here; the message says what is missing."""
+    """A picture cannot be drawn; the message names the missing package or the file."""
 
 
 def check_matplotlib() -> None:
-    """Raises PictureError if there is nothing to draw with; to be asked before a long run."""
+    """Raises PictureError if matplotlib is missing; call it before a long run."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -90,9 +90,9 @@ def draw(
     title: str = '',
     figures: Sequence[str] = (),
 ) -> Figure:
-    """Draws a run on a map; `costs` are what was searched (inf is blocked), the map is what they were made from.
+    """Draws a run or a drive on a map. The search used `costs` (inf is blocked), which were made from the map.
 
-    A drive's points are in cells, and may lie anywhere in them; whole numbers are their centres.
+    The points of a drive are in cells; whole numbers are the centres of cells.
     """
     check_matplotlib()
     from matplotlib.figure import Figure
@@ -129,8 +129,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     figure.savefig(path, dpi=DPI, format='png')
 
 
-def walked_back(walked: Sequence[Cell]) -> list[bool]:
-    """For every step of a walk, whether it undoes the last step that is not undone yet."""
+def backtracking_moves(walked: Sequence[Cell]) -> list[bool]:
+    """Returns for every move whether it undoes the last move that is not undone yet."""
     trail = list(walked[:1])
     steps = []
     for cell in walked[1:]:
@@ -144,7 +144,7 @@ def walked_back(walked: Sequence[Cell]) -> list[bool]:
 
 @dataclass(frozen=True, eq=False)
 class _Scene:
-    """What is to be seen."""
+    """Everything that the picture shows."""
 
     map_: Map
     costs: NDArray[np.float32]
@@ -163,19 +163,19 @@ class _Scene:
         return self.map_.occupancy == UNKNOWN
 
     @property
-    def kept_clear(self) -> NDArray[np.bool_]:
-        """Cells that are blocked though nothing is known to stand there."""
+    def inflated(self) -> NDArray[np.bool_]:
+        """Cells that are blocked only because an obstacle is near."""
         return np.isinf(self.costs) & (self.map_.occupancy < OCCUPIED) & ~self.unknown
 
     @property
-    def dearness(self) -> NDArray[np.float32]:
-        """0 for cells of cost 1, 1 for the dearest ones that are not blocked."""
+    def relative_cost(self) -> NDArray[np.float32]:
+        """0 for cells of cost 1, and 1 for the highest cost of cells that are not blocked."""
         above = np.where(np.isinf(self.costs), np.float32(0), self.costs - 1)
         highest = above.max()
         return above / highest if highest > 0 else above
 
     def window(self) -> tuple[slice, slice]:
-        """Rows and columns with something to see."""
+        """Returns the rows and columns that the picture shows."""
         seen = ~self.unknown
         if self.expanded is not None:
             seen |= self.expanded
@@ -187,11 +187,11 @@ class _Scene:
         picture = np.empty((*self.costs.shape, 3), np.uint8)
         picture[:] = _rgb(FREE_COLOUR)
         picture[self.unknown] = _rgb(UNKNOWN_COLOUR)
-        _darken(picture, self.dearness)
+        _darken(picture, self.relative_cost)
         if self.expanded is not None:
             tint = _rgb(EXPANDED_COLOUR).astype(np.uint16)
             picture[self.expanded] = picture[self.expanded] * tint // 255
-        picture[self.kept_clear] = _rgb(KEPT_CLEAR_COLOUR)
+        picture[self.inflated] = _rgb(INFLATED_COLOUR)
         if self.appeared is not None:
             picture[self.appeared] = _rgb(APPEARED_COLOUR)
         picture[self.map_.blocked] = _rgb(BLOCKED_COLOUR)
@@ -203,7 +203,7 @@ class _Scene:
 
 @dataclass(frozen=True)
 class _Page:
-    """Where things go, in pixels from the top left corner."""
+    """The layout, in pixels from the top left corner."""
 
     map_: Map
     rows: slice
@@ -211,7 +211,7 @@ class _Page:
     magnify: int
     shrink: int
     unit: float
-    """Grows with the picture: lines, letters and marks are so many units large."""
+    """The unit of lines, letters and marks, in pixels; it grows with the picture."""
     left: int
     top: int
     width: int
@@ -340,7 +340,7 @@ def _draw_scales(axes: Axes, page: _Page) -> None:
 def _draw_walk(axes: Axes, scene: _Scene, page: _Page) -> None:
     if len(scene.walked) < 2:
         return
-    back = np.array(walked_back(scene.walked))
+    back = np.array(backtracking_moves(scene.walked))
     line = page.points(scene.walked)
     width = _points(page.line_width)
     axes.plot(*line, color='white', alpha=0.85, linewidth=1.8 * width, **_ROUND)
@@ -350,9 +350,9 @@ def _draw_walk(axes: Axes, scene: _Scene, page: _Page) -> None:
 
 def _draw_drive(axes: Axes, scene: _Scene, page: _Page) -> None:
     width = _points(page.line_width)
-    for way, colour, style in ((scene.shortest, SHORTEST_COLOUR, 'dashed'), (scene.driven, AHEAD_COLOUR, 'solid')):
-        if len(way) > 1:
-            line = page.points(way)
+    for path, colour, style in ((scene.shortest, SHORTEST_COLOUR, 'dashed'), (scene.driven, AHEAD_COLOUR, 'solid')):
+        if len(path) > 1:
+            line = page.points(path)
             axes.plot(*line, color='white', alpha=0.85, linewidth=1.8 * width, **_ROUND)
             axes.plot(*line, color=colour, linestyle=style, linewidth=width, **_ROUND)
     for place in scene.restarts:
@@ -365,7 +365,7 @@ def _draw_mark(axes: Axes, cell: tuple[float, float], mark: dict[str, Any], page
 
 
 def _write_title(figure: Figure, title: str, page: _Page) -> None:
-    """As plain text: a map's file may be called anything."""
+    """Writes plain text: the name of a map may contain dollar signs."""
     x, y = page.across(page.left), 18 * page.unit
     size = _points(19 * page.unit)
     figure.text(x, page.down(y), title, va='top', weight='bold', color=INK, size=size, parse_math=False)
@@ -381,17 +381,17 @@ def _legend_entries(scene: _Scene) -> list[tuple[str, str]]:
     entries = [
         (True, 'start', START_COLOUR),
         (True, 'goal', GOAL_COLOUR),
-        (len(scene.walked) > 1, 'walked', AHEAD_COLOUR),
-        (any(walked_back(scene.walked)), 'walked back', BACK_COLOUR),
+        (len(scene.walked) > 1, 'moves', AHEAD_COLOUR),
+        (any(backtracking_moves(scene.walked)), 'backtracking', BACK_COLOUR),
         (len(scene.driven) > 1, 'driven', AHEAD_COLOUR),
-        (len(scene.shortest) > 1, 'shortest way', SHORTEST_COLOUR),
+        (len(scene.shortest) > 1, 'shortest path', SHORTEST_COLOUR),
         (bool(scene.restarts), 'restart', RESTART_COLOUR),
         (scene.expanded is not None and scene.expanded.any(), 'expanded', EXPANDED_COLOUR),
         (bool(scene.open_cells), 'open', OPEN_COLOUR),
         (scene.map_.blocked.any(), 'blocked', BLOCKED_COLOUR),
         (scene.appeared is not None and scene.appeared.any(), 'appeared', APPEARED_COLOUR),
-        (scene.kept_clear.any(), 'kept clear', KEPT_CLEAR_COLOUR),
-        (scene.dearness.any(), 'costly', COSTLY_COLOUR),
+        (scene.inflated.any(), 'inflated', INFLATED_COLOUR),
+        (scene.relative_cost.any(), 'higher cost', HIGHER_COST_COLOUR),
         (scene.unknown.any(), 'unknown', UNKNOWN_COLOUR),
     ]
     return [(label, colour) for is_shown, label, colour in entries if is_shown]
@@ -452,10 +452,10 @@ def _span(seen: NDArray[np.bool_]) -> slice:
     return slice(max(int(places[0]) - RIM, 0), min(int(places[-1]) + 1 + RIM, len(seen)))
 
 
-def _darken(picture: NDArray[np.uint8], dearness: NDArray[np.float32]) -> None:
-    darkest = _rgb(COSTLY_COLOUR).astype(np.float32) / 255
+def _darken(picture: NDArray[np.uint8], relative_cost: NDArray[np.float32]) -> None:
+    darkest = _rgb(HIGHER_COST_COLOUR).astype(np.float32) / 255
     for channel in range(3):
-        factor = 1 - dearness * (1 - darkest[channel])
+        factor = 1 - relative_cost * (1 - darkest[channel])
         picture[..., channel] = (picture[..., channel] * factor).astype(np.uint8)
 
 
