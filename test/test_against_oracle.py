@@ -167,7 +167,7 @@ def test_a_run_counts_what_the_oracle_counts(problem, algorithm, k):
 
 @settings(max_examples=300)
 @given(problems(), st.sampled_from((1.0, 1.4, 3.0)), st.sampled_from(LOOKAHEADS))
-def test_a_shortcut_never_makes_a_run_dearer(problem, w, k):
+def test_a_shortcut_never_increases_the_cost_of_a_run(problem, w, k):
     """Until the goal is found it changes nothing; from then on it is taken only if it is shorter."""
     costs = []
     for shortcut in (False, True):
@@ -291,7 +291,7 @@ def noise(shape, density, seed):
 
 
 def serpentine(side):
-    """Walls in every second row, with a gap at alternating ends: the longest way there is."""
+    """Walls in every second row, with a gap at alternating ends: the longest path there is."""
     blocked = np.zeros((side, side), dtype=bool)
     blocked[1::2] = True
     blocked[1::4, -1] = False
@@ -300,7 +300,7 @@ def serpentine(side):
 
 
 def hills(shape, seed):
-    """Costs from 1 to 4000, smooth in no way, and a few obstacles: f-values far apart."""
+    """Costs from 1 to 4000, not smooth, and a few obstacles: f-values far apart."""
     rng = np.random.default_rng(seed)
     costs = np.exp(rng.uniform(0, math.log(4000), shape))
     return np.where(rng.random(shape) < 0.1, np.inf, np.round(costs * 16) / 16).astype(np.float32)

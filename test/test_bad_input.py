@@ -45,7 +45,7 @@ def walks_on(agent):
 
 
 @pytest.mark.parametrize(
-    ('values', 'said'),
+    ('values', 'message'),
     [
         (np.zeros((0, 0), dtype=bool), '0'),
         (np.zeros((0, 5), dtype=bool), '0'),
@@ -63,8 +63,8 @@ def walks_on(agent):
         (np.array([[1, 1e30]]), '1e'),
     ],
 )
-def test_a_grid_is_not_made_from_such_values(values, said):
-    with pytest.raises(ValueError, match=said):
+def test_a_grid_of_wrong_shape_type_or_costs_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
         Grid(values)
 
 
@@ -75,7 +75,7 @@ def test_cells_have_4_or_8_neighbours(neighbours):
 
 
 @pytest.mark.parametrize(
-    ('values', 'at', 'said'),
+    ('values', 'at', 'message'),
     [
         (np.zeros((4, 5), dtype=bool), None, ('5', '6')),
         (np.zeros((6, 4), dtype=bool), None, ('4', '6')),
@@ -90,11 +90,11 @@ def test_cells_have_4_or_8_neighbours(neighbours):
         (np.zeros(3, dtype=bool), (0, 0), ('3',)),
     ],
 )
-def test_a_bad_update_changes_nothing(values, at, said):
+def test_a_bad_update_changes_nothing(values, at, message):
     target = grid()
     with pytest.raises(ValueError) as error:
         target.update(values, at=at)
-    assert all(part in str(error.value) for part in said)
+    assert all(part in str(error.value) for part in message)
     np.testing.assert_array_equal(target.blocked, WALLED)
     agent = planner()
     agent.step()
@@ -115,20 +115,20 @@ def test_a_bad_value_at_the_end_of_a_full_update_changes_nothing_before_it():
 
 @pytest.mark.parametrize('cell', [(6, 0), (0, 4), (-1, 0), (0, -1), (412, 7)])
 def test_cells_outside_the_grid_are_refused(cell):
-    said = rf'\({cell[0]}, {cell[1]}\).*6 x 4'
-    with pytest.raises(OutsideGrid, match=said):
+    message = rf'\({cell[0]}, {cell[1]}\).*6 x 4'
+    with pytest.raises(OutsideGrid, match=message):
         TimeBoundedPlanner(grid(), start=cell, goal=(5, 3), algorithm=tba_star())
-    with pytest.raises(OutsideGrid, match=said):
+    with pytest.raises(OutsideGrid, match=message):
         TimeBoundedPlanner(grid(), start=(0, 0), goal=cell, algorithm=tba_star())
-    with pytest.raises(OutsideGrid, match=said):
+    with pytest.raises(OutsideGrid, match=message):
         find_path(grid(), cell, (5, 3))
-    with pytest.raises(OutsideGrid, match=said):
+    with pytest.raises(OutsideGrid, match=message):
         find_path(grid(), (0, 0), cell)
     agent = planner()
     agent.step()
-    with pytest.raises(OutsideGrid, match=said):
+    with pytest.raises(OutsideGrid, match=message):
         agent.new_goal(cell)
-    with pytest.raises(OutsideGrid, match=said):
+    with pytest.raises(OutsideGrid, match=message):
         agent.advance(cell)
     assert agent.goal == (5, 3)
     assert walks_on(agent)
@@ -207,12 +207,12 @@ def test_a_world_of_another_size_is_refused():
 @pytest.mark.parametrize(
     'make', [lambda g: Changing(g, -1), lambda g: Changing(g, 101), lambda g: Changing(g, 1, every=0)]
 )
-def test_a_changing_world_refuses_such_changes(make):
+def test_a_changing_world_refuses_rates_out_of_range(make):
     with pytest.raises(ValueError, match=r'-1|101|0'):
         make(grid())
 
 
-def test_an_unknown_world_refuses_such_sensors_and_maps():
+def test_an_unknown_world_refuses_bad_sensors_and_maps():
     with pytest.raises(ValueError, match='sensor_radius is 0'):
         Unknown(grid(), sensor_radius=0)
     with pytest.raises(ValueError, match=r'\(3, 3\)'):
@@ -220,7 +220,7 @@ def test_an_unknown_world_refuses_such_sensors_and_maps():
 
 
 @pytest.mark.parametrize('expansions', [0, -1, -256, 1.5, 2**70])
-def test_such_a_number_of_expansions_is_refused(expansions):
+def test_a_number_of_expansions_below_1_is_refused(expansions):
     agent = planner()
     with pytest.raises(ValueError, match=str(expansions)):
         agent.search(expansions)

@@ -1,4 +1,4 @@
-"""Grid: what is stored, which steps are legal, what an update says has changed."""
+"""Grid: what is stored, which steps are legal, what an update returns as changed."""
 
 import math
 

@@ -54,8 +54,8 @@ def values_of(rng, shape):
     blocked = rng.random(shape) < rng.choice((0.0, 0.15, 0.3))
     if rng.random() < 0.5:
         return blocked
-    dearest = rng.choice((1.5, 9.0, 4000.0))
-    costs = np.exp(rng.uniform(0, np.log(dearest), shape))
+    largest = rng.choice((1.5, 9.0, 4000.0))
+    costs = np.exp(rng.uniform(0, np.log(largest), shape))
     return np.where(blocked, np.inf, costs).astype(np.float32)
 
 

@@ -540,7 +540,7 @@ def region_graph(terrain, closed, h):
 
 
 def searched_agents(make, k):
-    """Agents some way into a depression, before and after one more search: (terrain, agent, h before, root)."""
+    """Agents deep in a depression, before and after one more search: (terrain, agent, h before, root)."""
     for seed in range(6):
         blocked = cup() if seed == 0 else random_map(np.random.default_rng(seed), 24, 0.35)
         agent = make(Grid(blocked), (1, 12) if seed == 0 else (0, 0), (23, 23), k)
@@ -628,7 +628,7 @@ def test_on_open_ground_lrta_expands_the_square_within_its_depth(depth):
 
 
 @pytest.mark.parametrize('make', [lrta_star, *BEST_FIRST])
-def test_a_look_ahead_that_covers_all_that_can_be_reached_says_no_path_until_a_map_frees_one(make):
+def test_a_look_ahead_that_covers_all_that_can_be_reached_returns_no_path_until_a_map_frees_one(make):
     blocked = np.zeros((5, 9), bool)
     blocked[:, 4] = True
     agent = make(Grid(blocked), (0, 0), (8, 4), 30)
@@ -686,7 +686,7 @@ def test_with_movements_the_goal_is_reached_by_legal_moves_in_every_world(make, 
         move_to_goal(agent, Changing(grid, rate=10, every=3, seed=seed), max_intervals=10**4)
 
 
-def test_a_path_that_gets_dearer_is_dropped_and_one_elsewhere_is_kept():
+def test_a_path_whose_cost_increases_is_dropped_and_another_is_kept():
     costs = np.ones((7, 20), np.float32)
     agent = rtaa_star(Grid(costs), (0, 3), (19, 3), 60, movements=None)
     agent.step()

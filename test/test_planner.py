@@ -34,7 +34,7 @@ def run_to_the_end(planner):
 
 
 @pytest.mark.parametrize('by_steps', [True, False])
-def test_a_rise_ahead_is_noticed_after_advancing_as_after_walking(by_steps):
+def test_an_increased_cost_ahead_is_noticed_after_advancing_as_after_walking(by_steps):
     costs = np.ones((3, 40), np.float32)
     planner = TimeBoundedPlanner(Grid(costs), (0, 1), (39, 1), k=10_000)
     planner.step()
@@ -50,7 +50,7 @@ def test_a_rise_ahead_is_noticed_after_advancing_as_after_walking(by_steps):
     assert planner.observe(costs)
 
 
-def test_learned_values_are_forgotten_when_a_cost_falls_after_no_path():
+def test_learned_values_are_forgotten_when_a_cost_decreases_after_no_path():
     random = np.random.default_rng(3)
     compared = 0
     for _ in range(300):
@@ -102,7 +102,7 @@ def test_expansions_given_to_a_search_at_the_goal_are_not_kept():
     assert planner.goal_found
 
 
-def test_an_agent_at_a_stand_in_goes_on_when_its_goal_is_freed():
+def test_an_agent_next_to_its_blocked_goal_goes_on_when_that_is_freed():
     blocked = free(10, 10)
     blocked[9, 9] = True
     planner = TimeBoundedPlanner(Grid(blocked), (2, 2), (9, 9), goal_tolerance=2)
@@ -114,7 +114,7 @@ def test_an_agent_at_a_stand_in_goes_on_when_its_goal_is_freed():
     assert planner.current_cell == (9, 9)
 
 
-def test_a_clean_search_comes_when_the_search_is_old_and_not_before():
+def test_a_periodic_restart_comes_when_the_search_is_old_and_not_before():
     random = np.random.default_rng(0)
     clean = 0
     for seed in range(40):

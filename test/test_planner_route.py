@@ -93,7 +93,7 @@ def test_a_walked_agent_goes_on_as_one_that_was_advanced(problem, drawn, k, data
 
 @settings(max_examples=300, deadline=None)
 @given(planners(), st.data())
-def test_the_version_says_when_the_route_is_another_one(planner, data):
+def test_the_version_changes_with_the_route(planner, data):
     """It may change without need while the search runs, never the other way round."""
     for _ in range(15):
         route, version = planner.route, planner.route_version
@@ -131,7 +131,7 @@ def test_walking_farther_than_the_route_is_refused_and_moves_nothing():
     assert planner.status is Status.AT_GOAL
 
 
-def test_walking_farther_than_the_way_back_and_the_path_is_refused_and_moves_nothing():
+def test_walking_farther_than_backtracking_and_path_is_refused_and_moves_nothing():
     found = 0
     for seed in range(60):
         blocked = np.random.default_rng(seed).random((20, 20)) < 0.3

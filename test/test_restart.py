@@ -5,15 +5,14 @@ import math
 import numpy as np
 import pytest
 from helpers.oracle import EXACT, Oracle, Rules, Terrain, true_distance
+from helpers.planners import UNLIMITED, open_field, planner_on, run_to_the_end
 from helpers.random_maps import random_problem, random_rules
 from helpers.strategies import COSTS, patched
 
 from tb_planner import (
     GoalBlocked,
-    Grid,
     StartBlocked,
     Status,
-    TimeBoundedPlanner,
     rtba_star,
     tb_gbfs,
     tb_wa_star,
@@ -21,30 +20,12 @@ from tb_planner import (
     tbaa_star,
 )
 
-FAR = 10**6
 BLOCKED = np.array([[True]])
 FREE = np.array([[False]])
 
 
 def cost(value):
     return np.array([[value]], dtype=np.float32)
-
-
-def open_field(height=5, width=9):
-    return np.zeros((height, width), dtype=bool)
-
-
-def planner_on(values, start, goal, algorithm, k=FAR, **options):
-    shape = {name: options.pop(name) for name in ('neighbours', 'corner_cutting') if name in options}
-    return TimeBoundedPlanner(Grid(values, **shape), start, goal, algorithm, k, **options)
-
-
-def walk(planner, limit=1000):
-    """Interval after interval, until the agent has arrived or there is no path."""
-    for _ in range(limit):
-        if planner.step() in (Status.AT_GOAL, Status.NO_PATH):
-            break
-    return planner.status
 
 
 # ------------------------------------------------------------------ each rule on its own
@@ -75,7 +56,7 @@ def test_a_blocked_cell_ahead_restarts_and_one_off_the_route_does_not(algorithm)
     assert not planner.observe(BLOCKED, at=off)
     assert planner.observe(BLOCKED, at=ahead)
     assert planner.searches == 2
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
 
 
 @pytest.mark.parametrize(('algorithm', 'restarts'), [(tba_star(), True), (rtba_star(), False), (tbaa_star(), False)])
@@ -96,7 +77,7 @@ def test_a_large_weight_lets_a_small_gain_pass():
     assert not planner.observe(FREE, at=(4, 3))
 
 
-def test_greedy_search_never_restarts_for_a_shorter_way():
+def test_greedy_search_never_restarts_for_a_shorter_path():
     blocked = open_field(9, 9)
     blocked[:8, 4] = True
     planner = planner_on(blocked, (3, 0), (5, 0), tb_gbfs())
@@ -107,7 +88,7 @@ def test_greedy_search_never_restarts_for_a_shorter_way():
 def test_the_rule_as_printed_looks_at_path_only():
     """Algorithm 3: a cell on path that the agent has passed restarts the search; the whole-route rule lets it be."""
     for restart, restarts in (('lazy_as_printed', True), ('lazy', False)):
-        planner = planner_on(open_field(1, 9), (0, 0), (8, 0), tba_star(restart=restart))
+        planner = planner_on(open_field(9, 1), (0, 0), (8, 0), tba_star(restart=restart))
         for _ in range(4):
             planner.step()
         assert planner.observe(BLOCKED, at=(1, 0)) == restarts
@@ -127,7 +108,7 @@ class Replay:
         rng = np.random.default_rng(seed)
         self.algorithm = algorithm
         self.values, self.start, self.goal, self.shape = small_problem(rng, weighted)
-        self.k, self.intervals = int(rng.choice((1, 2, 3, 5, FAR))), int(rng.integers(1, 8))
+        self.k, self.intervals = int(rng.choice((1, 2, 3, 5, UNLIMITED))), int(rng.integers(1, 8))
 
     def planner(self):
         planner = planner_on(self.values, self.start, self.goal, self.algorithm, self.k, **self.shape)
@@ -148,7 +129,7 @@ class Replay:
 
 
 def check_every_blocked_cell(replay):
-    """Blocks one cell after the other; returns how many of them cut the route, and how many its way back."""
+    """Blocks one cell after the other; returns how many of them cut the route, and how many its backtracking moves."""
     reference = replay.planner()
     cut = cut_behind = 0
     if replay.is_over(reference):
@@ -158,12 +139,12 @@ def check_every_blocked_cell(replay):
             continue
         planner = replay.planner()
         route = list(planner.route)
-        way_back = route[: planner.backtracking_length + 1]
+        backtracking = route[: planner.backtracking_length + 1]
         closed = replay.terrain(patched(replay.values, BLOCKED, cell))
         illegal = closed.length(route) == math.inf
         assert planner.observe(BLOCKED, at=cell) == illegal, cell
         cut += illegal
-        cut_behind += closed.length(way_back) == math.inf
+        cut_behind += closed.length(backtracking) == math.inf
     return cut, cut_behind
 
 
@@ -174,16 +155,16 @@ def test_blocking_a_cell_restarts_exactly_if_a_step_of_the_route_gets_illegal(al
 
 
 def cul_de_sac():
-    """The way to the goal at the right is shut; the agent has to come out at the left."""
-    blocked = open_field(11, 14)
+    """The path to the goal at the right is shut; the agent has to come out at the left."""
+    blocked = open_field(14, 11)
     blocked[2:9, 10] = True
     blocked[2, 3:10] = blocked[8, 3:10] = True
     return blocked
 
 
 @pytest.mark.parametrize('algorithm', [tba_star(), rtba_star(), tbaa_star()], ids=lambda a: a.name)
-def test_blocking_a_cell_on_the_way_back_restarts_too(algorithm):
-    """The way back to path is not on path: Algorithm 3 as printed would let the agent walk into the obstacle."""
+def test_blocking_a_cell_of_the_backtracking_moves_restarts(algorithm):
+    """The backtracking moves are not on path: Algorithm 3 as printed would let the agent walk into the obstacle."""
     behind = 0
     for intervals in range(2, 60, 3):
         replay = Replay(0, algorithm)
@@ -204,17 +185,17 @@ def could_shorten(planner, before, after, algorithm):
     route = list(planner.route)
     remaining = oracle.path_cost(route) + oracle.distance(route[-1], planner.goal)
     oracle.terrain = after
-    ways = [
+    paths_through = [
         oracle.distance(planner.current_cell, u) + new + oracle.distance(v, planner.goal)
         for (u, v), old, new in oracle.changed_edges(before)
         if new < old
     ]
-    return bool(ways) and algorithm.w_h * min(ways) < algorithm.w_g * remaining
+    return bool(paths_through) and algorithm.w_h * min(paths_through) < algorithm.w_g * remaining
 
 
 @pytest.mark.parametrize('weighted', [False, True], ids=['uniform', 'weighted'])
 @pytest.mark.parametrize('algorithm', [tba_star(), tb_wa_star(1.4), tb_gbfs()], ids=lambda a: a.name)
-def test_a_cheaper_cell_restarts_exactly_if_a_way_through_it_could_be_shorter(algorithm, weighted):
+def test_a_cheaper_cell_restarts_exactly_if_a_path_through_it_could_be_shorter(algorithm, weighted):
     restarts = passes = 0
     new = cost(1) if weighted else FREE
     for seed in range(100, 400):
@@ -235,21 +216,21 @@ def test_a_cheaper_cell_restarts_exactly_if_a_way_through_it_could_be_shorter(al
     assert restarts > 0 or algorithm.w_g == 0
 
 
-def test_a_fall_next_to_no_closed_state_is_left_to_the_search():
+def test_a_decrease_next_to_no_closed_state_is_left_to_the_search():
     """The far end of a wall opens while the search is still near the start: it will meet the gap by itself."""
-    blocked = open_field(9, 15)
+    blocked = open_field(15, 9)
     blocked[1:8, 10] = True
     planner = planner_on(blocked, (0, 4), (14, 4), tba_star(), k=4)
     planner.step()
     assert not planner.goal_found
     assert not planner.expanded[:, 9:].any()
     assert not planner.observe(FREE, at=(10, 4))
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.searches == 1
 
 
-def test_falls_let_pass_are_tested_again_when_the_goal_is_found():
-    """Once the goal is found its path may be longer than a way through a cell that has become cheaper on the way."""
+def test_decreases_let_pass_are_tested_again_when_the_goal_is_found():
+    """Once the goal is found its path may be longer than one through a cell that has become cheaper meanwhile."""
     tested = 0
     for seed in range(400):
         rng = np.random.default_rng(seed)
@@ -304,22 +285,22 @@ def graded_field():
 
 
 @pytest.mark.parametrize(('min_improvement', 'restarts'), [(0.0, True), (0.5, False)])
-def test_a_small_rise_on_the_route_restarts_only_if_it_matters(min_improvement, restarts):
+def test_a_small_increase_on_the_route_restarts_only_if_it_matters(min_improvement, restarts):
     planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=min_improvement)
     planner.step()
     assert planner.observe(cost(2.5), at=(10, 1)) == restarts
 
 
 @pytest.mark.parametrize('min_improvement', [0.0, 0.5, 0.9])
-def test_a_blocked_route_restarts_whatever_the_improvement_asked_for(min_improvement):
+def test_a_blocked_route_restarts_whatever_min_improvement_is(min_improvement):
     planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=min_improvement)
     planner.step()
     assert planner.observe(cost(np.inf), at=(10, 1))
 
 
 @pytest.mark.parametrize(('min_improvement', 'restarts'), [(0.0, True), (0.9, False)])
-def test_a_shorter_way_must_be_shorter_by_the_improvement_asked_for(min_improvement, restarts):
-    blocked = open_field(3, 9)
+def test_a_shorter_path_must_be_shorter_by_min_improvement(min_improvement, restarts):
+    blocked = open_field(9, 3)
     blocked[0:2, 4] = True
     planner = planner_on(blocked, (0, 0), (8, 0), tba_star(), min_improvement=min_improvement)
     planner.step()
@@ -334,7 +315,7 @@ def test_a_flickering_cell_does_not_make_the_agent_dither():
     assert planner.searches == 1
 
 
-def test_small_rises_that_add_up_restart_in_the_end():
+def test_small_increases_that_add_up_restart_in_the_end():
     planner = planner_on(graded_field(), (0, 1), (20, 1), tba_star(), min_improvement=0.1)
     planner.step()
     increased = [planner.observe(cost(2.0 + step / 2), at=(10, 1)) for step in range(1, 20)]
@@ -342,22 +323,22 @@ def test_small_rises_that_add_up_restart_in_the_end():
     assert not increased[0]
 
 
-# ------------------------------------------------------------------ "no path" is said of the present map
+# ------------------------------------------------------------------ NO_PATH is about the present map
 
 
 @pytest.mark.parametrize('restart', ['eager', 'lazy', 'path_cost_increased'])
-@pytest.mark.parametrize('k', [1, 3, 7, FAR])
-def test_no_path_is_never_said_of_a_map_that_has_opened_meanwhile(restart, k):
-    blocked = open_field(7, 9)
+@pytest.mark.parametrize('k', [1, 3, 7, UNLIMITED])
+def test_no_path_is_never_returned_for_a_map_that_has_opened_meanwhile(restart, k):
+    blocked = open_field(9, 7)
     blocked[:, 4] = True
     opened = blocked.copy()
     opened[0, 4] = False
     for intervals in range(0, 40):
         planner = planner_on(blocked, (0, 3), (8, 3), tba_star(restart=restart), k)
-        said = [planner.step() for _ in range(intervals)]
+        statuses = [planner.step() for _ in range(intervals)]
         planner.observe(opened)
-        assert walk(planner) is Status.AT_GOAL
-        if Status.NO_PATH in said:
+        assert run_to_the_end(planner) is Status.AT_GOAL
+        if Status.NO_PATH in statuses:
             break
     else:
         pytest.fail('the search never came to its end')
@@ -468,7 +449,7 @@ def test_a_blocked_start_is_left_through_the_nearest_free_cell_within_the_tolera
     with pytest.raises(StartBlocked, match=r'\(10, 12\)'):
         planner_on(island(), (10, 12), (0, 0), tba_star(), start_tolerance=1)
     planner = planner_on(island(), (10, 12), (0, 0), tba_star(), start_tolerance=2)
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.current_cell == (0, 0)
 
 
@@ -478,7 +459,7 @@ def test_a_blocked_goal_is_replaced_by_the_nearest_free_cell_within_the_toleranc
     with pytest.raises(GoalBlocked, match=r'\(10, 12\)'):
         planner_on(island(), (0, 0), (10, 12), tba_star(), goal_tolerance=1)
     planner = planner_on(island(), (0, 0), (10, 12), tba_star(), goal_tolerance=2)
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.current_cell == (9, 13)
 
 
@@ -486,7 +467,7 @@ def test_a_map_that_frees_the_goal_sends_the_agent_to_it():
     planner = planner_on(island(), (0, 0), (10, 12), tba_star(), goal_tolerance=2)
     planner.step()
     planner.observe(np.zeros((21, 21), dtype=bool))
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.current_cell == (10, 12)
 
 
@@ -498,7 +479,7 @@ def test_a_goal_that_is_blocked_and_freed_on_the_way_is_reached(algorithm):
     for _ in range(30):
         assert planner.step() is not Status.AT_GOAL
     planner.observe(FREE, at=(8, 2))
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.current_cell == (8, 2)
 
 
@@ -511,7 +492,7 @@ def test_an_agent_whose_cell_gets_blocked_goes_on_when_it_is_freed(algorithm):
     for _ in range(5):
         planner.step()
     planner.observe(FREE, at=here)
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.current_cell == (8, 2)
 
 
@@ -527,10 +508,10 @@ def test_advance_along_the_route_keeps_the_search_and_elsewhere_restarts_it():
     assert planner.route[0] == ahead
     planner.advance((0, 0))
     assert (planner.current_cell, planner.searches) == ((0, 0), 2)
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
 
 
-def test_advance_on_the_way_back_keeps_the_search():
+def test_advance_while_backtracking_keeps_the_search():
     planner = planner_on(cul_de_sac(), (6, 5), (13, 5), tba_star(), k=2)
     while planner.backtracking_length < 2:
         assert planner.step() is Status.MOVED
@@ -538,7 +519,7 @@ def test_advance_on_the_way_back_keeps_the_search():
     planner.advance(route[1])
     assert (planner.current_cell, planner.searches) == (route[1], 1)
     assert list(planner.route) == route[1:]
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
 
 
 def test_a_new_goal_starts_a_search_from_where_the_agent_is():
@@ -547,21 +528,21 @@ def test_a_new_goal_starts_a_search_from_where_the_agent_is():
     planner.new_goal((8, 4))
     assert planner.goal == (8, 4)
     assert planner.searches == 2
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.current_cell == (8, 4)
     planner.new_goal((0, 0))
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
     assert planner.current_cell == (0, 0)
 
 
-def test_a_clean_search_starts_every_so_many_intervals_on_a_map_that_has_changed():
-    planner = planner_on(open_field(5, 40), (0, 2), (39, 2), tba_star(), restart_every=5)
+def test_a_search_restarts_periodically_on_a_map_that_has_changed():
+    planner = planner_on(open_field(40, 5), (0, 2), (39, 2), tba_star(), restart_every=5)
     planner.step()
     planner.observe(BLOCKED, at=(0, 0))
     for _ in range(20):
         planner.step()
     assert planner.searches > 1
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL
 
 
 # ------------------------------------------------------------------ search numbers come round
@@ -574,7 +555,7 @@ WITH_EACH_OPEN = pytest.mark.parametrize(
 
 @WITH_EACH_OPEN
 def test_search_numbers_that_come_round_leave_no_trace(algorithm):
-    """70,000 restarts are more than a 16-bit search number can tell apart."""
+    """70,000 restarts are more than a 16-bit search number can distinguish."""
     rng = np.random.default_rng(7)
     blocked = rng.random((6, 6)) < 0.2
     blocked[0, 0] = blocked[5, 5] = blocked[0, 5] = blocked[5, 0] = False
@@ -586,7 +567,7 @@ def test_search_numbers_that_come_round_leave_no_trace(algorithm):
         if planner.searches % 7 == 0:
             planner.search()
         if planner.searches % 1009 == 0 or planner.searches in range(65_530, 65_560):
-            planner.search(FAR)
+            planner.search(UNLIMITED)
             optimal = true_distance(Terrain(blocked), (0, 0), planner.goal)
             if optimal < math.inf:
                 assert Terrain(blocked).length(list(planner.path)) == pytest.approx(optimal)
@@ -618,4 +599,4 @@ def test_restarts_by_changes_go_on_past_the_last_search_number():
         planner.observe(FREE if restart % 2 else BLOCKED, at=(1, 1))
     planner.observe(FREE, at=(1, 1))
     planner.advance((0, 0))
-    assert walk(planner) is Status.AT_GOAL
+    assert run_to_the_end(planner) is Status.AT_GOAL

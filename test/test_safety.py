@@ -71,7 +71,7 @@ def test_a_move_that_leaves_the_map_is_refused():
 
 
 def test_a_planner_that_knows_less_than_its_world_is_caught():
-    """The agent believes the map to be free; a static world does not tell it otherwise, and stops it."""
+    """The agent believes the map to be free; a static world gives it no observation, and stops it."""
     wall = np.zeros((5, 9), dtype=bool)
     wall[:, 4] = True
     planner = TimeBoundedPlanner(Grid(np.zeros((5, 9), dtype=bool)), (0, 2), (8, 2), tba_star())
@@ -313,7 +313,7 @@ class Caller:
         assert self.planner.goal == self.goal
 
     def rest(self):
-        """The map stays as it is: the agent arrives, or is told that there is no path."""
+        """The map stays as it is: the agent arrives, or its status is NO_PATH."""
         if self.planner.current_cell not in self.terrain().cost:
             return
         solvable = true_distance(self.terrain(), self.planner.current_cell, self.goal) < math.inf
@@ -337,8 +337,8 @@ def test_calls_in_any_order_leave_a_planner_that_brings_its_agent_to_the_goal(na
 
 
 @pytest.mark.parametrize('rate', [0, *RATES, 100])
-def test_a_changing_world_changes_as_the_2014_paper_says(rate):
-    """Every so many moves rate/2 % of the originally free cells are blocked, rate/2 % of the blocked ones free."""
+def test_a_changing_world_changes_as_in_the_2014_paper(rate):
+    """After `every` moves rate/2 % of the originally free cells are blocked, rate/2 % of the blocked ones free."""
     original = np.random.default_rng(5).random((60, 60)) < 0.3
     here, there, goal = (0, 0), (1, 0), (59, 59)
     original[0, :2] = original[59, 59] = False

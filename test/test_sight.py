@@ -135,7 +135,7 @@ def test_further_digits_are_cut_off(mode, data):
 
 @MODES
 @pytest.mark.parametrize('shape', [(1, 2**20), (2**20, 1), (46, 46_000), (1024, 1024)])
-def test_ways_across_large_grids_are_exact(mode, shape):
+def test_lines_across_large_grids_are_exact(mode, shape):
     height, width = shape
     terrain = np.broadcast_to(np.uint16(16), shape).copy()
     corners = [(0.0, 0.0), (width - 1 / 16384, height - 1 / 16384)]

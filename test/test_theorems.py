@@ -50,14 +50,14 @@ def test_theorem_2_of_2014_bounds_the_cost_of_ten_thousand_runs(record_property)
         optimal = true_distances(terrain, start).get(goal, math.inf)
         if optimal in (0, math.inf):
             continue
-        dearest = terrain.dearest_edge()
+        largest = terrain.largest_edge_cost()
         for _ in range(10):
             w, k = float(rng.choice(WEIGHTS)), int(rng.choice((1, 2, 3, 5, 16, 64)))
             algorithm = tb_wa_star(w, ties=str(rng.choice(('lifo', 'larger_g'))))
             expansions = find_path(Grid(values, **shape), start, goal, algorithm).expansions
             planner = TimeBoundedPlanner(Grid(values, **shape), start, goal, algorithm, k)
             run = move_to_goal(planner, Static(Grid(values, **shape)))
-            bound = expansions // k * dearest + 2 * w * optimal
+            bound = expansions // k * largest + 2 * w * optimal
             assert run.status is Status.AT_GOAL
             assert run.cost <= bound * (1 + 1e-6), (values, start, goal, shape, w, k)
             tightest = min(tightest, bound / run.cost)
@@ -84,7 +84,7 @@ class ChangingMap:
 
 
 def paths_followed(rng, w, runs):
-    """Of agents with unbounded lookahead on changing maps, every interval: (cost of the way left, optimal cost)."""
+    """Of agents with unbounded lookahead on changing maps, every interval: (cost of the path left, optimal cost)."""
     for _ in range(runs):
         values, start, goal = random_map(rng, weighted=bool(rng.integers(2)), max_side=10)
         shape = random_rules(rng)
@@ -103,7 +103,7 @@ def paths_followed(rng, w, runs):
 
 
 def test_theorem_3_of_2014_holds_for_w_1_and_unbounded_lookahead(record_property):
-    """The path followed is optimal on every map on the way, though the search restarts only now and then."""
+    """The path followed is optimal on every map, though the search restarts only now and then."""
     checked = 0
     for cost, optimal in paths_followed(np.random.default_rng(3), 1.0, runs=600):
         assert cost == pytest.approx(optimal, rel=1e-6)
@@ -114,7 +114,7 @@ def test_theorem_3_of_2014_holds_for_w_1_and_unbounded_lookahead(record_property
 
 @pytest.mark.parametrize('increased', [(3, 2), (3, 3), (3, 4), (4, 3), (4, 2)])
 def test_theorem_3_of_2014_holds_when_the_route_rises_after_it_has_fallen(increased):
-    """The gate in a wall gets cheaper, which changes no route; behind it there are many routes, and one gets dearer."""
+    """A gate in a wall gets cheaper, which changes no route; then one of the many routes behind it costs more."""
     costs = np.ones((5, 5), dtype=np.float32)
     costs[:, 2], costs[2, 2] = np.inf, 2
     planner = TimeBoundedPlanner(Grid(costs, neighbours=4), (0, 0), (4, 4), tba_star(), k=FAR)
@@ -134,7 +134,7 @@ def test_theorem_3_of_2014_is_counted_for_greater_weights(w, record_property):
     ratios = [cost / optimal for cost, optimal in paths_followed(np.random.default_rng(4), w, runs=300)]
     violations = sum(ratio > w * (1 + 1e-6) for ratio in ratios)
     assert len(ratios) > 500
-    assert all(math.isfinite(ratio) for ratio in ratios), 'the way ahead is never blocked'
+    assert all(math.isfinite(ratio) for ratio in ratios), 'the path ahead is never blocked'
     record_property('paths_checked', len(ratios))
     record_property('violations', violations)
     record_property('worst_ratio_to_optimal', max(ratios))

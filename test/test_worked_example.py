@@ -258,7 +258,7 @@ def walk_two_corridors(k, shortcut):
 
 
 @pytest.mark.parametrize('k', [60, 80, 100])
-def test_a_shortcut_saves_the_agent_of_figure_2_of_2009_the_way_back(k):
+def test_a_shortcut_saves_the_agent_of_figure_2_of_2009_the_backtracking(k):
     """When the path is found it is beyond the opening, which it takes instead of going back to the start.
 
     A search that the path's states seed with their distances to the goal reaches the agent in fewer than 60 expansions.

@@ -80,8 +80,8 @@ class Terrain:
             straight, diagonal = (straight + weight, diagonal) if is_straight(u, v) else (straight, diagonal + weight)
         return (straight + diagonal * math.sqrt(2)) / (2 * SIXTEENTHS)
 
-    def dearest_edge(self) -> float:
-        """c+, the cost of the dearest edge."""
+    def largest_edge_cost(self) -> float:
+        """c+, the largest cost of an edge."""
         return max((self.length([u, v]) for u, v in self.edges()), default=0.0)
 
 
@@ -308,7 +308,7 @@ class Oracle:
             return True
         if self.rules.restart == 'path_cost_increased':
             return False
-        # an edge of a cheaper cell counts as cheaper, also if its other end has become dearer at the same time
+        # an edge of a cheaper cell counts as cheaper, also if its other end has got a higher cost at the same time
         falls = {edge for edge, prior, after in changes if after < prior}
         falls.update(edge for u in self.decreased for v in self.terrain.succ(u) for edge in ((u, v), (v, u)))
         if self.path and any(self.could_be_shorter(edge) for edge in falls if self.goal_found or self.matters(edge)):
@@ -330,7 +330,7 @@ class Oracle:
         return self.rules.w_h * through < self.rules.w_g * remaining
 
     def planned_cost(self) -> float:
-        """The cost of the whole route, way back and path ahead, as the search sees it."""
+        """The cost of the whole route, backtracking moves and path ahead, as the search sees it."""
         turn = next(s for s in self.route if s in self.path)
         return self.g[self.s_current] - self.g[turn] + self.g[self.path[-1]] - self.g[turn]
 
@@ -339,9 +339,9 @@ class Oracle:
         if not self.path or self.rules.restart not in ('lazy', 'path_cost_increased'):
             return False
         cost = self.path_cost(self.route)
-        dearer = cost > self.expected
+        increased = cost > self.expected
         self.expected = min(self.expected, cost)
-        return dearer
+        return increased
 
     def is_shorter_by_a_fall_let_pass(self) -> bool:
         """The falls that did not matter while the search ran, tested again when the goal is found."""

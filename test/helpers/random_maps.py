@@ -11,7 +11,7 @@ from helpers.strategies import COSTS, freed
 
 
 def random_values(rng: np.random.Generator, shape: Any, densities: tuple[float, ...], weighted: bool) -> np.ndarray:
-    """As densely blocked as one of these says."""
+    """Values with one of these densities of obstacles."""
     blocked = rng.random(shape) < rng.choice(densities)
     return np.where(blocked, np.inf, rng.choice(COSTS, shape)).astype(np.float32) if weighted else blocked
 
