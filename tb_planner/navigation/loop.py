@@ -101,7 +101,7 @@ class TickRecorder(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TickContext:
-    """What a tick knows when it answers path requests."""
+    """What a tick knows when it serves path requests."""
 
     now_s: float
     frame: str
@@ -114,7 +114,7 @@ class TickContext:
 
 
 class PathHandler(Protocol):
-    """Answers requests for paths, such as those of one of Nav2's actions."""
+    """Serves requests for paths, such as those of one of Nav2's actions."""
 
     @property
     def is_asked(self) -> bool:
@@ -178,7 +178,7 @@ class ClearedMapGuard:
 
 
 class PlannerLoop:
-    """Leads a robot to its goal and answers path requests, tick by tick, on one thread.
+    """Leads a robot to its goal and serves path requests, tick by tick, on one thread.
 
     maps, poses = MapIntake(parameters.map_settings(), log), ReceivedPose(parameters.pose_timeout_s)
     loop = PlannerLoop(parameters.loop_settings(), maps, poses, log, perf_counter)
@@ -233,7 +233,7 @@ class PlannerLoop:
 
     # -------------------------------------------------------------------------------------------------- a tick
     def tick(self, now_s: float) -> TickResult:
-        """Takes the newest map and the pose, leads the robot towards its goal, and answers path requests."""
+        """Takes the newest map and the pose, leads the robot towards its goal, and serves path requests."""
         self._budget.begin_tick((self.navigator.goal is not None) + sum(one.is_asked for one in self.path_handlers))
         tick, pose, map_update, plan_m, received_s = None, None, None, None, self._maps.received_s
         try:

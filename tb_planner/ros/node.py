@@ -54,6 +54,9 @@ FULL_COLLECTION = 1000
 """Python examines all objects for garbage this much more rarely than its young ones, not 10 times: the long paths for
 Nav2, thousands of poses each and kept for ten seconds, made it take up to 100 ms, for which every thread waits."""
 
+WAIT_WARNING_S = 5.0
+"""With a goal and without a first map or pose for this long, the node warns what it waits for."""
+
 # a jump of the simulated clock after which the time since the last tick, pose or map means nothing
 _JUMP = JumpThreshold(min_forward=Duration(seconds=2.0), min_backward=Duration(nanoseconds=-1), on_clock_change=True)
 
@@ -234,6 +237,7 @@ class ActivePlanner:
         self._log = log
         self._nav2 = nav2
         self._timer: Any = None
+        self._waiting_s = 0.0  # with a goal, for a first map or pose
         self._recorder: Recorder | None = None
         self._follower: PathFollower | None = None
         self._stats = TickStats(parameters.period_s)
@@ -264,6 +268,10 @@ class ActivePlanner:
             if (bond := make_bond(node, parameters, log)) is not None:  # last: now everything else exists
                 undo.callback(bond.close)
             self._undo = undo.pop_all()
+        node.get_logger().info(
+            f'{parameters.algorithm_name} at {parameters.tick_frequency:g} Hz; map on {self._topic("map")}, pose '
+            f'{self._pose_origin()}, goals on {self._topic("goal_pose")}, output: {parameters.output}'
+        )
 
     def close(self) -> None:
         """Stops the robot, ends the thread and closes everything."""
@@ -413,12 +421,31 @@ class ActivePlanner:
     def _every_second(self) -> None:
         if self._clock.clock_type == ClockType.ROS_TIME and self._now_s() == 0:
             self._log.warn('clock', 'use_sim_time is true and nobody publishes /clock; the planner does not tick')
+        self._warn_what_is_missing()
         if self._nav2 is not None:
             self._nav2.expire()
         if self._recorder is not None and self._recorder.error:
             self._log.error('record', f'the run is not recorded any more: {self._recorder.error}')
         self._guarded('display', lambda: self._diagnostics.publish(self._now_s()))
         self._guarded('display', self._diagnostics.publish_for_rviz)
+
+    def _warn_what_is_missing(self) -> None:
+        """Every second."""
+        has_map, has_pose = self.loop.map is not None, self._poses.age_s(self._now_s()) is not None
+        if self.loop.navigator.goal is None or (has_map and has_pose):
+            self._waiting_s = 0.0
+            return
+        self._waiting_s += 1.0
+        missing = f'a pose {self._pose_origin()}' if has_map else f'a map on {self._topic("map")}'
+        if self._waiting_s >= WAIT_WARNING_S:
+            text = f'Waiting for {missing} (none received for {self._waiting_s:.0f} s)'
+            self._log.warn('waiting', text, same=missing)
+
+    def _topic(self, name: str) -> str:
+        return self._node.resolve_topic_name(name)
+
+    def _pose_origin(self) -> str:
+        return 'from TF' if self._parameters.pose_source == 'tf' else f'on {self._topic("pose")}'
 
     def _guarded(self, kind: str, act: Callable[[], None]) -> None:
         """An error in what only informs others must not keep the robot from its goal."""

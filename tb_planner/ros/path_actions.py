@@ -138,7 +138,7 @@ class RequestFailed(TbPlannerError):
 
 
 class ComputePathHandler:
-    """Answers the requests of one action, tick by tick, with Nav2's error codes. It keeps its search between requests.
+    """Serves the requests of one action, tick by tick, with Nav2's error codes. It keeps its search between requests.
 
     It belongs to the thread of the ticks.
     """

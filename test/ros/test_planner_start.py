@@ -36,11 +36,12 @@ SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
 
 
 def test_a_goal_waits_for_map_and_pose(nodes, peer):
-    nodes.planner(**SMALL)
+    planner = nodes.planner(**SMALL)
     around = TickContext(peer)
     around.pose = None
     around.say_goal(8.0, 5.0)
     around.wait_for_status('WAITING_FOR_MAP')
+    around.wait_until_said(planner, 0, 'Waiting for a map on /map (none received for 5 s)')
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('WAITING_FOR_POSE')
     around.pose = pose_stamped(2.0, 5.0)
