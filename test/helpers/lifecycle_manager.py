@@ -9,7 +9,7 @@ from rclpy.qos import QoSProfile
 
 from helpers.peer import BackgroundPeer
 from helpers.processes import LIMIT_S
-from helpers.surroundings import TickContext
+from helpers.surroundings import PlannerPeer
 
 Status = pytest.importorskip('bond.msg', reason='the package bond is not installed').Status
 
@@ -82,7 +82,7 @@ class Manager:
     """Brings a node up and down; without bonds where bond_timeout_s is 0, as Nav2's parameter bond_timeout. Bonds are
     kept by a node with a thread of its own."""
 
-    def __init__(self, around: TickContext, bond_timeout_s: float = 4.0) -> None:
+    def __init__(self, around: PlannerPeer, bond_timeout_s: float = 4.0) -> None:
         self._around = around
         self._peer = BackgroundPeer('lifecycle_manager')
         self._peer.start()

@@ -1,4 +1,4 @@
-"""What a planner node needs around it: a map, a robot that says where it is, and somebody who hears it all."""
+"""What a planner node needs around it: a map, the robot's pose, and a subscriber to everything it publishes."""
 
 from array import array
 
@@ -43,8 +43,8 @@ def pose_stamped(x, y, frame='map'):
     return message
 
 
-class TickContext:
-    """A peer that says pose after pose, and the map when told to; it hears all that the planner says."""
+class PlannerPeer:
+    """Publishes poses all the time, and maps and goals on request; keeps everything that the planner publishes."""
 
     def __init__(self, peer: Peer, *, node='tb_planner', pose_type=PoseStamped, pose_qos=RELIABLE) -> None:
         self.peer = peer

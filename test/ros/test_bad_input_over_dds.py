@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.peer import RELIABLE, Peer
 from helpers.processes import Nodes
-from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 
 TICKS = 8
 """So many ticks have to follow each piece of bad input."""
@@ -22,7 +22,7 @@ def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
         planner = nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
         peer = Peer()
         try:
-            around = TickContext(peer)
+            around = PlannerPeer(peer)
             around.set_out()
             yield planner, around
         finally:

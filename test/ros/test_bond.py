@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from helpers.lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Status
-from helpers.surroundings import TickContext, map_message
+from helpers.surroundings import PlannerPeer, map_message
 
 from tb_planner.ros.processes import ros_arguments
 
@@ -29,7 +29,7 @@ def managed(nodes, peer):
 
     def make(*, bond_timeout_s=4.0, **parameters):
         planner = nodes.planner(autostart_node=False, nav2=True, **parameters)
-        around = TickContext(peer)
+        around = PlannerPeer(peer)
         managers.append(Manager(around, bond_timeout_s))
         return planner, around, managers[0]
 
@@ -135,14 +135,14 @@ def test_without_a_heartbeat_period_there_is_no_bond_topic_and_the_manager_needs
 
 def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
     nodes.planner()
-    TickContext(peer).set_out()
+    PlannerPeer(peer).set_out()
     assert '/bond' not in topics(peer)
 
 
 def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(nodes, peer):
     """Which waits for 1 s here, in place of bondcpp's 10."""
     planner = nodes.start([sys.executable, '-c', IMPATIENT, *ros_arguments({'nav2': True})], 'impatient')
-    around, heard = TickContext(peer), peer.hear('bond', Status)
+    around, heard = PlannerPeer(peer), peer.hear('bond', Status)
     for transition in ('configure', 'activate'):
         assert around.change_state(transition)
     other = Status(id='controller_server', instance_id='of another bond', active=True)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from helpers.controller_server import ControllerServer, FollowPath
-from helpers.surroundings import TickContext, map_message, open_terrain
+from helpers.surroundings import PlannerPeer, map_message, open_terrain
 from std_srvs.srv import Trigger
 
 RESULT = FollowPath.Result
@@ -32,7 +32,7 @@ def make_drive(nodes, peer):
                 **parameters,
             }
         )
-        around = TickContext(peer)
+        around = PlannerPeer(peer)
         return planner, around, serve_at(around, speed) if serve else None
 
     make.serve_at = serve_at

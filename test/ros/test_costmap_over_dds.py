@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from helpers.peer import LATCHED
-from helpers.surroundings import TickContext, map_message
+from helpers.surroundings import PlannerPeer, map_message
 from nav_msgs.msg import OccupancyGrid
 
 OccupancyGridUpdate = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed').OccupancyGridUpdate
@@ -84,7 +84,7 @@ def make_costmap(nodes, peer):
     def make(cells, *, resolution=0.1, **parameters):
         chosen = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'pose_timeout_s': 60.0, **parameters}
         planner = nodes.planner(remaps=REMAPS, **chosen)
-        around = TickContext(peer)
+        around = PlannerPeer(peer)
         return planner, around, Costmap(peer, cells.copy(), resolution=resolution)
 
     return make
@@ -231,7 +231,7 @@ def test_a_planner_that_comes_late_is_seeded_by_the_costmap_that_was_said_before
     full = peer.node.create_publisher(OccupancyGrid, REMAPS['map'], LATCHED)
     full.publish(map_message(OPEN[2]))
     nodes.planner(remaps=REMAPS, robot_radius_m=0.0, inflation_radius_m=0.0)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.say_goal(8.0, 5.0)
     wait_for_door(around, 1)
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 from helpers.processes import wait_for, wait_until_said
-from helpers.surroundings import TRANSITIONS, TickContext, map_message
+from helpers.surroundings import TRANSITIONS, PlannerPeer, map_message
 from std_srvs.srv import Trigger
 
 from tb_planner.ros.processes import ros_arguments
@@ -41,7 +41,7 @@ SHUTDOWNS = {state: f'{state}_shutdown' for state in ('unconfigured', 'inactive'
 class Load:
     """Maps of a million cells and poses, all the time."""
 
-    def __init__(self, around: TickContext) -> None:
+    def __init__(self, around: PlannerPeer) -> None:
         self._around = around
         self._random = np.random.default_rng(1)
         self._cells = np.zeros((1000, 1000), np.int8)
@@ -76,7 +76,7 @@ def memory_mb(process):
 
 def test_transitions_in_every_order_under_load_leave_nothing_behind(nodes, peer):
     planner = nodes.planner(autostart_node=False, expansions_per_tick=1000)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     load = Load(around)  # noqa: F841  it goes on as long as it is held
     pick, state, walked = random.Random(5), around.state(), []
     edges = {(before, name) for before, after in NEXT.items() for name in after if 'shutdown' not in name}
@@ -104,7 +104,7 @@ def test_transitions_in_every_order_under_load_leave_nothing_behind(nodes, peer)
 @pytest.mark.parametrize('state', SHUTDOWNS)
 def test_shut_down_in_every_state_under_load(nodes, peer, state):
     planner = nodes.planner(autostart_node=False)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     load = Load(around)  # noqa: F841
     bring_to(around, state)
     around.peer.spin(0.3)
@@ -118,7 +118,7 @@ def test_shut_down_in_every_state_under_load(nodes, peer, state):
 
 def test_what_is_not_possible_in_a_state_is_refused_and_changes_nothing(nodes, peer):
     planner = nodes.planner(autostart_node=False)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     for state in ('unconfigured', 'inactive', 'active'):
         if state != 'unconfigured':
             assert around.change_state({'inactive': 'configure', 'active': 'activate'}[state])
@@ -132,7 +132,7 @@ def test_what_is_not_possible_in_a_state_is_refused_and_changes_nothing(nodes, p
 
 def test_after_a_pause_it_takes_up_the_map_again_but_not_the_goal(nodes, peer):
     nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.set_out()
     assert around.change_state('deactivate')
     around.wait_for_status('IDLE')
@@ -152,7 +152,7 @@ def test_after_a_pause_it_takes_up_the_map_again_but_not_the_goal(nodes, peer):
 
 def test_services_answer_in_every_state_that_has_them(nodes, peer):
     nodes.planner(autostart_node=False)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     bring_to(around, 'inactive')
     answers = [peer.call(f'tb_planner/{name}', Trigger) for name in ('cancel', 'reset_search')]
     assert [(answer.success, answer.message) for answer in answers] == [(False, 'tb_planner is not active')] * 2
@@ -167,7 +167,7 @@ def test_services_answer_in_every_state_that_has_them(nodes, peer):
 @pytest.mark.parametrize('transition', ['configure', 'activate', 'deactivate', 'cleanup', 'shutdown'])
 def test_an_exception_in_a_transition_is_logged_with_its_cause(nodes, peer, transition):
     planner = nodes.start([sys.executable, '-c', BROKEN.format(transition=transition), *ros_arguments({})], 'broken')
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     state = {'configure': 'unconfigured', 'activate': 'inactive', 'deactivate': 'active', 'cleanup': 'inactive'}.get(
         transition, 'active'
     )
@@ -187,7 +187,7 @@ def test_an_exception_in_a_transition_is_logged_with_its_cause(nodes, peer, tran
 @pytest.mark.parametrize('state', ['unconfigured', 'inactive', 'active'])
 def test_a_signal_ends_it_cleanly(nodes, peer, state, request_to_end):
     planner = nodes.planner(autostart_node=False)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     bring_to(around, state)
     if state == 'active':
         load = Load(around)  # noqa: F841
@@ -200,7 +200,7 @@ def test_a_signal_ends_it_cleanly(nodes, peer, state, request_to_end):
 
 def test_it_brings_itself_up_if_asked_to(nodes, peer):
     nodes.planner(autostart_node=True)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     assert around.state() == 'active'
 
@@ -217,7 +217,7 @@ def test_it_does_not_start_with_bad_parameters_and_says_which(nodes):
 @pytest.mark.skipif(importlib.util.find_spec('tf2_ros') is not None, reason='tf2_ros is installed')
 def test_without_tf2_a_pose_from_tf_is_refused_and_it_says_what_to_install(nodes, peer):
     planner = nodes.planner(autostart_node=False, pose_source='tf')
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     assert not around.change_state('configure')
     assert around.state() == 'unconfigured'
     wait_until_said(planner, r'tf2_ros cannot be imported: install ros-\$ROS_DISTRO-tf2-ros-py')

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from helpers.peer import Peer
-from helpers.surroundings import RESOLUTION_M, TickContext, map_message, open_terrain, pose_stamped
+from helpers.surroundings import RESOLUTION_M, PlannerPeer, map_message, open_terrain, pose_stamped
 from rclpy.action import ActionClient
 
 from tb_planner.ros.conversions import quaternion_of, yaw_of
@@ -34,7 +34,7 @@ LONG_S = 60.0
 
 @pytest.fixture
 def around(peer):
-    return TickContext(peer)
+    return PlannerPeer(peer)
 
 
 @pytest.fixture

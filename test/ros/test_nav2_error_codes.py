@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 
 from tb_planner.ros.processes import ros_arguments
 
@@ -64,7 +64,7 @@ class Asked:
 
 @pytest.fixture
 def around(peer):
-    return TickContext(peer)
+    return PlannerPeer(peer)
 
 
 @pytest.fixture

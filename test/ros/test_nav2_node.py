@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from helpers.peer import Peer
-from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import Path
 from test_lifecycle import memory_mb, threads
 
@@ -42,7 +42,7 @@ def services_of(peer, node):
 # ------------------------------------------------------------------------------------------------------ names
 def test_without_nav2_nothing_of_it_is_there(nodes, peer):
     nodes.planner(**POINT)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     assert 'tb_planner_actions' not in peer.node.get_node_names()
     assert not any('path_requests' in key for key in around.next_facts())
@@ -51,7 +51,7 @@ def test_without_nav2_nothing_of_it_is_there(nodes, peer):
 def test_actions_have_the_names_that_they_are_given(nodes, peer):
     names = {f'compute_path_{end}_action': f'tb_planner/compute_path_{end}' for end in ('to_pose', 'through_poses')}
     nodes.planner(nav2=True, **POINT, **names)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
     client = PathClient(peer, 'tb_planner/')
@@ -68,7 +68,7 @@ def test_a_renamed_planner_in_a_namespace_has_its_actions_there(nodes):
     nodes.planner(nav2=True, remaps={'__ns': '/robot1', '__node': 'planner_server'}, **POINT)
     peer = Peer('other', namespace='/robot1')
     try:
-        around = TickContext(peer, node='planner_server')
+        around = PlannerPeer(peer, node='planner_server')
         around.maps.publish(map_message(open_terrain()))
         around.wait_for_status('IDLE')
         assert PathClient(peer).path_to(8.0, 5.0).poses
@@ -89,7 +89,7 @@ def test_a_name_that_is_none_is_refused_at_the_start(nodes):
 def test_where_nav2_msgs_is_not_installed_configuring_fails_and_says_what_to_install(nodes, peer):
     arguments = ros_arguments({'nav2': True})
     planner = nodes.start([sys.executable, '-c', WITHOUT_NAV2, *arguments], 'without_nav2')
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     assert not around.change_state('configure')
     assert around.state() == 'unconfigured'
     around.wait_until_said(planner, 0, 'configure failed: nav2 is true', 'install ros-$ROS_DISTRO-nav2-msgs')
@@ -110,7 +110,7 @@ def straight(*places, frame='map'):
 
 def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
     nodes.planner(nav2=True, **POINT)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
     path = PathClient(peer).path_to(8.0, 5.0)
@@ -133,7 +133,7 @@ def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
 
 def test_is_path_valid_of_what_is_no_path_here(nodes, peer):
     nodes.planner(nav2=True, **POINT)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     good = straight((2.0, 5.0), (3.0, 5.0))
     assert not answer(peer, good).is_valid, 'there is no map yet'
@@ -147,7 +147,7 @@ def test_is_path_valid_of_what_is_no_path_here(nodes, peer):
 def test_a_request_ends_in_time_though_simulated_time_stands_still(nodes, peer):
     nodes.planner(nav2=True, use_sim_time=True, **{**POINT, 'max_planning_time_s': 0.5})
     client = PathClient(peer)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     peer.wait_until(lambda: client.ask((8.0, 5.0)).is_accepted, 'the planner is active')
     status, result = client.ask((8.0, 5.0)).end()
     assert (status, result.error_code) == ('aborted', ComputePathToPose.Result.TIMEOUT)
@@ -157,7 +157,7 @@ def test_a_request_ends_in_time_though_simulated_time_stands_still(nodes, peer):
 
 def test_parameters_count_from_the_next_request_on(nodes, peer):
     nodes.planner(nav2=True, **POINT)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
     client = PathClient(peer)
@@ -173,7 +173,7 @@ def test_parameters_count_from_the_next_request_on(nodes, peer):
 @pytest.mark.slow
 def test_memory_and_threads_come_back_with_every_deactivation(nodes, peer):
     planner = nodes.planner(nav2=True, autostart_node=False, expansions_per_tick=20_000, **POINT)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     cells = np.zeros((1500, 1500), np.int8)
     cells[::30, ::7] = 100
     around.maps.publish(map_message(cells))

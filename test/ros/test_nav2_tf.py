@@ -5,7 +5,7 @@ import math
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
-from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 from rclpy.duration import Duration
 from test_planner_start import Frames
 
@@ -24,7 +24,7 @@ TF_ERROR = ComputePathToPose.Result.TF_ERROR
 
 @pytest.fixture
 def around(nodes, peer):
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.pose = None
     nodes.planner(nav2=True, pose_source='tf', **POINT)
     around.maps.publish(map_message(open_terrain()))

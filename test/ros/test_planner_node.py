@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.peer import LATCHED, RELIABLE, Peer
 from helpers.processes import Nodes
-from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import OccupancyGrid
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
@@ -46,14 +46,14 @@ def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
         planner = nodes.planner(**SMALL)
         peer = Peer()
         try:
-            yield planner, TickContext(peer)
+            yield planner, PlannerPeer(peer)
         finally:
             peer.close()
             print(planner.said)
 
 
 @pytest.fixture
-def around(running) -> TickContext:
+def around(running) -> PlannerPeer:
     """It is on its way to (8, 5), around a wall, and the robot stands at (2, 5)."""
     around = running[1]
     around.pose = pose_stamped(2.0, 5.0)

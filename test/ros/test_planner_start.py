@@ -7,7 +7,7 @@ import sys
 import pytest
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped
 from helpers.peer import BEST_EFFORT, RELIABLE, Peer
-from helpers.surroundings import TickContext, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 
@@ -37,7 +37,7 @@ SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
 
 def test_a_goal_waits_for_map_and_pose(nodes, peer):
     planner = nodes.planner(**SMALL)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.pose = None
     around.say_goal(8.0, 5.0)
     around.wait_for_status('WAITING_FOR_MAP')
@@ -52,7 +52,7 @@ def test_a_goal_waits_for_map_and_pose(nodes, peer):
 def test_a_map_update_before_the_first_map_is_dropped_with_a_warning(nodes, peer):
     map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
     planner = nodes.planner(**SMALL)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     patches = peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
     message = map_msgs.OccupancyGridUpdate(width=1, height=1)
     message.data.append(100)
@@ -66,7 +66,7 @@ def test_a_map_update_before_the_first_map_is_dropped_with_a_warning(nodes, peer
 @pytest.mark.parametrize('kind', [PoseStamped, PoseWithCovarianceStamped, Odometry])
 def test_poses_of_every_type_and_reliability_are_heard(nodes, peer, kind, qos):
     nodes.planner(pose_type=kind.__name__, **SMALL)
-    around = TickContext(peer, pose_type=kind, pose_qos=qos)
+    around = PlannerPeer(peer, pose_type=kind, pose_qos=qos)
     stamped = around.pose
     around.pose = kind(header=stamped.header)
     if kind is PoseStamped:
@@ -78,7 +78,7 @@ def test_poses_of_every_type_and_reliability_are_heard(nodes, peer, kind, qos):
 
 def test_a_reliable_pose_may_be_asked_for(nodes, peer):
     nodes.planner(pose_reliability='reliable', **SMALL)
-    TickContext(peer, pose_qos=RELIABLE).set_out()
+    PlannerPeer(peer, pose_qos=RELIABLE).set_out()
 
 
 # ------------------------------------------------------------------------------------------------------ names and time
@@ -86,7 +86,7 @@ def test_in_a_namespace_all_names_go_along(nodes, peer):
     nodes.planner(remaps={'__ns': '/robot1'}, **SMALL)
     namespaced = Peer('other', namespace='/robot1')
     try:
-        around = TickContext(namespaced)
+        around = PlannerPeer(namespaced)
         around.set_out()
         around.next_facts()
         status = around.diagnostics.last.status[0]
@@ -97,7 +97,7 @@ def test_in_a_namespace_all_names_go_along(nodes, peer):
 
 def test_goals_are_not_heard_if_not_wanted(nodes, peer):
     nodes.planner(subscribe_goal_pose=False, **SMALL)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     assert around.goals.get_subscription_count() == 0
 
@@ -120,7 +120,7 @@ class SimulatedClock:
 
 def test_use_sim_time_may_change_while_the_node_runs(nodes, peer):
     planner = nodes.planner(**SMALL)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.set_out()
     assert around.set_parameters(use_sim_time=True) == ''
     around.wait_until_said(planner, 0, 'nobody publishes /clock; the planner does not tick')
@@ -138,7 +138,7 @@ def test_use_sim_time_may_change_while_the_node_runs(nodes, peer):
 
 def test_ticks_go_on_when_the_simulated_clock_jumps(nodes, peer):
     planner = nodes.planner(use_sim_time=True, **SMALL)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     clock = SimulatedClock(peer, 1000.0)
     around.set_out()
     for jump_s in (-900.0, +5000.0, -1.0, +0.5, -5000.0):
@@ -162,7 +162,7 @@ def test_ticks_go_on_when_the_simulated_clock_jumps(nodes, peer):
 # ------------------------------------------------------------------------------------------------------ our mistakes
 def test_a_tick_that_fails_is_logged_and_the_next_one_goes_on_to_the_same_goal(nodes, peer):
     planner = nodes.start([sys.executable, '-c', FAULTY, *ros_arguments({'autostart_node': True, **SMALL})], 'faulty')
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.set_out()
     around.wait_for_waypoints(30)
     assert 'Traceback' in planner.said
@@ -210,7 +210,7 @@ class Frames:
 @pytest.mark.skipif(importlib.util.find_spec('tf2_ros') is None, reason='tf2_ros is not installed')
 def test_the_pose_may_come_from_tf_and_goals_in_other_frames_are_transformed(nodes, peer):
     planner = nodes.planner(pose_source='tf', **SMALL)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.pose = None
     frames = Frames(peer)  # the robot is at (2, 5) in the map
     around.set_out()

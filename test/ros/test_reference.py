@@ -9,7 +9,7 @@ from pathlib import Path
 from geometry_msgs.msg import PoseStamped
 from helpers.peer import LATCHED
 from helpers.processes import wait_until_said
-from helpers.surroundings import TickContext, pose_stamped
+from helpers.surroundings import PlannerPeer, pose_stamped
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
@@ -117,7 +117,7 @@ def test_every_reason_of_a_restart_is_in_the_reference():
 
 def test_every_value_of_the_diagnostics_is_in_the_reference(nodes, peer):
     nodes.planner()
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     peer.wait_until(lambda: around.diagnostics, 'diagnostics')
     keys = {value.key for value in around.diagnostics.last.status[0].values}
     table = rows(REFERENCE, '| key | |')

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 from helpers.scenes import place_of
-from helpers.surroundings import RESOLUTION_M, TickContext, pose_stamped
+from helpers.surroundings import RESOLUTION_M, PlannerPeer, pose_stamped
 from nav_msgs.msg import Path
 
 OccupancyGridUpdate = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed').OccupancyGridUpdate
@@ -25,7 +25,7 @@ POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'algorithm': 'tba_sta
 def around(nodes, peer):
     """A planner on its way across an empty map, as the crow flies; its robot stands still."""
     nodes.planner(autostart_node=True, tick_frequency=50.0, **POINT)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.pose = pose_stamped(*centre(ROBOT))
     around.cells = np.zeros((SIDE, SIDE), np.int8)
     around.patches = peer.node.create_publisher(OccupancyGridUpdate, 'map_updates', 10)

@@ -3,7 +3,7 @@
 import math
 
 from helpers.scenes import World, place_of
-from helpers.surroundings import TickContext, pose_stamped
+from helpers.surroundings import PlannerPeer, pose_stamped
 from std_srvs.srv import Trigger
 
 GROUND = World("""
@@ -22,7 +22,7 @@ INSIDE_WALL, OUTSIDE = (7.2, 4.8), (20.0, 2.0)
 
 def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
     nodes.planner(tick_frequency=40.0, robot_radius_m=0.2, inflation_radius_m=0.3, start_tolerance_m=0.3)
-    around = TickContext(peer)
+    around = PlannerPeer(peer)
     around.pose = None
     around.wait_for_status('IDLE')
     check_that_none_come(around)
