@@ -1,7 +1,7 @@
-"""`tb_planner demo` starts a simulator and a planner on ROS 2 and gives the robot a goal.
+"""`tb_planner demo` runs a simulator and a planner as two processes on ROS 2, and sends the robot to a goal.
 
-It ends with 0 if the robot has arrived with no collision, 1 if not, 2 if what was asked for cannot be done, and 130 on
-Ctrl-C. Whatever happens, the processes that it started are gone then.
+The exit code is 0 if the robot arrived without a collision, 1 if it did not, 2 if the demo cannot run, and 130 after
+Ctrl-C. The demo always ends the processes that it started.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import math
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -18,7 +19,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
 
 from tb_planner.errors import OperationFailed
 from tb_planner.geometry import MapGeometry, Pose2D
@@ -26,7 +29,6 @@ from tb_planner.maps.files import Map, read_map
 from tb_planner.recording import read_record
 from tb_planner.recording.format import BadRecord
 from tb_planner.recording.writer import empty_record, may_begin
-from tb_planner.ros.demo_output import LiveLine, algorithm, figures, progress, summary
 from tb_planner.ros.processes import (
     LOOPBACK,
     Domain,
@@ -36,8 +38,8 @@ from tb_planner.ros.processes import (
     ros_arguments,
     signals_held_back,
 )
-from tb_planner.search.algorithms import ALGORITHMS
-from tb_planner.simulation.scenes import random_goal, random_start, shared_file
+from tb_planner.search.algorithms import ALGORITHMS, takes_weight
+from tb_planner.simulation.scenes import DEMO_GOALS, random_goal, random_start, shared_file
 from tb_planner.simulation.simulator import WORLDS
 from tb_planner.tools import plotting as picture
 from tb_planner.tools.drive import Drive, Place
@@ -48,20 +50,19 @@ if TYPE_CHECKING:
 
 ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
-GOALS: dict[str, Place] = {'office': (25.0, 6.0), 'warehouse': (34.5, 9.0)}
-"""Of the maps that come along; on both the robot starts at (0, 0)."""
 ROOM_M = 0.4
-"""Around places that are drawn at random."""
+"""Clearance of a random start or goal."""
 CHANGE_RATE, CHANGE_SIZE_M = 0.2, 0.5
-"""Few things that stand anywhere, besides those that come and go as the map's script has them."""
+"""A few random obstacles, in addition to those of the map's script."""
 REAL_TIME_FACTOR = 3.0
 START_LIMIT_S = 20.0
 DRIVE_LIMIT_S = 90.0
-LAST_WORDS_LIMIT_S = 2.0
+LAST_DIAGNOSTICS_LIMIT_S = 2.0
 LAST_LINES = 15
+LIVE_PERIOD_S, LINE_PERIOD_S = 0.1, 3.0
 RECORD, REPLAY = '.tbrun', '.html'
-SHOWN_AT = re.compile(r'the run is shown at (http://[\w.:]+/)')
-"""What the view says."""
+SHOWN_AT = re.compile(r'shown at (http://[\w.:]+/)')
+"""The line that the view logs."""
 
 
 class CannotRun(OperationFailed):
@@ -70,7 +71,7 @@ class CannotRun(OperationFailed):
 
 @dataclass(frozen=True)
 class Journey:
-    """Where the robot goes, on which map."""
+    """Map, start and goal of the robot."""
 
     map_name: str
     map_: Map
@@ -79,7 +80,7 @@ class Journey:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the demo and returns its exit code."""
+    """Runs the demo with these arguments of the command line and returns its exit code."""
     options = make_parser().parse_args(arguments)
     try:
         check_environment(options)
@@ -88,20 +89,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'demo: {error}', file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
-        print('\ndemo: interrupted; simulator and planner are ended', file=sys.stderr)
+        print('\ndemo: interrupted; simulator and planner have ended', file=sys.stderr)
         return INTERRUPTED
 
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='tb_planner demo', description=__doc__.splitlines()[0])
-    parser.add_argument('--map', default='office', help="office, warehouse, or the path of a map_server's .yaml")
+    add_arguments(parser)
+    return parser
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the demo to a parser."""
+    parser.add_argument('--map', default='office', help='office, warehouse, or the path of a map_server .yaml file')
     parser.add_argument('--world', choices=WORLDS, default='changing', help='default: changing')
     parser.add_argument('--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
     parser.add_argument('--goal', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
     parser.add_argument('--algorithm', choices=tuple(ALGORITHMS), default='tb_wa_star', help='default: tb_wa_star')
     parser.add_argument('--weight', metavar='W', type=float, help="of tb_wa_star, default: the node's own")
     parser.add_argument(
-        '--expansions-per-tick', metavar='N', type=int, default=0, help='default: as many as fit in the time'
+        '--expansions-per-tick', metavar='N', type=int, default=0, help='default: as many as the time allows'
     )
     parser.add_argument('--seed', metavar='N', type=int, default=1, help="of the world's changes, default: 1")
     parser.add_argument(
@@ -109,24 +116,23 @@ def make_parser() -> argparse.ArgumentParser:
         metavar='F',
         type=float,
         default=REAL_TIME_FACTOR,
-        help=f'how much faster than real the simulated robot and its world are, default: {REAL_TIME_FACTOR:g}',
+        help=f'simulated seconds in a second of real time, default: {REAL_TIME_FACTOR:g}',
     )
     parser.add_argument(
         '--limit-s',
         metavar='S',
         type=float,
         default=DRIVE_LIMIT_S,
-        help=f'give up after so long, default: {DRIVE_LIMIT_S:g}',
+        help=f'give up after S seconds, default: {DRIVE_LIMIT_S:g}',
     )
     parser.add_argument(
         '--png',
         metavar='FILE',
         type=Path,
         default=Path('demo.png'),
-        help='picture of the run, default: demo.png; its record (.tbrun) and its replay (.html) have the same name',
+        help='picture of the run, default: demo.png; its record (.tbrun) and replay page (.html) get the same name',
     )
-    parser.add_argument('--view', action='store_true', help='show the run in a browser while it goes on, till Ctrl-C')
-    return parser
+    parser.add_argument('--view', action='store_true', help='serve a live page of the run until Ctrl-C')
 
 
 def check_environment(options: argparse.Namespace) -> None:
@@ -134,21 +140,21 @@ def check_environment(options: argparse.Namespace) -> None:
         raise CannotRun("the demo needs ROS 2: source its setup.bash, or pip install '.[ros,plot]' in a clone")
     picture.check_matplotlib()
     if not options.png.resolve().parent.is_dir():
-        raise CannotRun(f'there is no folder for the picture {options.png}')
+        raise CannotRun(f'the folder of the picture {options.png} does not exist')
     if options.png.is_dir() or not os.access(options.png if options.png.exists() else options.png.parent, os.W_OK):
-        raise CannotRun(f'the picture {options.png} cannot be written: that is a folder, or not yours to write to')
+        raise CannotRun(f'the picture {options.png} cannot be written: it is a folder or write-protected')
     if options.png.suffix in (RECORD, REPLAY):
-        raise CannotRun(f'{options.png} is no name for a picture: {RECORD} is the record, {REPLAY} the replay')
+        raise CannotRun(f'{options.png} is not a name for a picture: {RECORD} is the record, {REPLAY} the replay page')
     check_names_beside(options.png)
 
 
 def check_names_beside(png: Path) -> None:
-    """Record and replay have the picture's name: what else has it was not meant."""
+    """Refuses to overwrite files with the names of record and replay that are something else."""
     record, replay = png.with_suffix(RECORD), png.with_suffix(REPLAY)
     if record.is_file() and not may_begin(record):
-        raise CannotRun(f'{record}: it is there already, and is no record of a run; --png gives another name')
+        raise CannotRun(f'{record} exists and is not the record of a run; choose another name with --png')
     if not may_become_page(replay):
-        raise CannotRun(f'{replay}: it is there already, and is no page of a run; --png gives another name')
+        raise CannotRun(f'{replay} exists and is not the page of a run; choose another name with --png')
 
 
 def check_on_map(goal: Sequence[float], geometry: MapGeometry) -> None:
@@ -160,16 +166,16 @@ def check_on_map(goal: Sequence[float], geometry: MapGeometry) -> None:
 
 
 def journey(options: argparse.Namespace) -> Journey:
-    """Start and goal as asked for; else the ones that belong to the map, or drawn at random."""
-    known = options.map in GOALS
+    """Start and goal from the options, else those of the map, else random ones."""
+    known = options.map in DEMO_GOALS
     if not known and not Path(options.map).exists():
-        raise CannotRun(f'there is no map {options.map!r}: it is {", ".join(GOALS)}, or the path of a .yaml')
+        raise CannotRun(f'there is no map {options.map!r}; use {", ".join(DEMO_GOALS)}, or the path of a .yaml file')
     map_ = read_map(shared_file('maps', f'{options.map}.yaml') if known else options.map)
     start, goal = options.start, options.goal
     if start is None:
         start = (0.0, 0.0) if known else _place(random_start(map_.occupancy, map_.geometry, ROOM_M, options.seed))
     if goal is None and known:
-        goal = GOALS[options.map]
+        goal = DEMO_GOALS[options.map]
     elif goal is None:
         goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*start), ROOM_M, options.seed))
     check_on_map(goal, map_.geometry)
@@ -177,7 +183,7 @@ def journey(options: argparse.Namespace) -> Journey:
 
 
 def run(options: argparse.Namespace, journey: Journey) -> int:
-    """Starts both nodes, gives the goal, looks on until the robot is there, and tells how it went."""
+    """Starts both nodes, publishes the goal, waits until the robot arrives, and prints a summary."""
     from tb_planner.config import PlannerParameters
     from tb_planner.ros.demo_monitor import DemoMonitor
 
@@ -194,35 +200,35 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
             planner = start_nodes(processes, options, journey, record)
             view = start_view(processes, record) if options.view else None
             print(announcement(options, journey, domain), flush=True)
-            with closing(DemoMonitor(drive)) as onlooker:
-                watch = Watch(onlooker, processes, signals)
+            with closing(DemoMonitor(drive)) as monitor:
+                supervisor = DemoSupervisor(monitor, processes, signals)
                 if view is not None:
-                    print(f'In the browser: {watch.wait_for_page(view)}', flush=True)
-                watch.wait_for_both()
-                onlooker.give_goal()
-                time_s = watch.drive(options.limit_s)
-                outcome = ARRIVED if onlooker.has_arrived and onlooker.collisions == 0 else NOT_ARRIVED
-                print(summary(onlooker, time_s, options))
-                drive.save_picture(options.png, title=title, figures=figures(onlooker, time_s, options))
+                    print(f'In the browser: {supervisor.wait_for_page(view)}', flush=True)
+                supervisor.wait_for_both()
+                monitor.publish_goal()
+                time_s = supervisor.drive(options.limit_s)
+                outcome = ARRIVED if monitor.has_arrived and monitor.collisions == 0 else NOT_ARRIVED
+                print(summary(monitor, time_s, options))
+                drive.save_picture(options.png, title=title, figures=figures(monitor, time_s, options))
                 print(f'  picture     {options.png}', flush=True)
-                if options.view:  # what the robot does for others is not told of
-                    watch.stay()
+                if options.view:  # the summary covers the first goal only
+                    supervisor.stay()
         print(f'  replay      {write_replay(record, options.png.with_suffix(REPLAY), title, planner.said)}')
     return outcome
 
 
 def begin_record(path: Path, folder: Path) -> Path:
-    """Empties the file, so that no older run is shown as this one; where that cannot be, another one in the folder."""
+    """Empties the file, so that no older run is shown as this one; if that fails, uses a file in the folder."""
     try:
         empty_record(path)
     except OSError as error:
-        print(f'demo: the record of this run is not kept: {path}: {error.strerror}', file=sys.stderr)
+        print(f'demo: this run is not recorded to {path}: {error.strerror}', file=sys.stderr)
         return folder / path.name
     return path
 
 
 def remove_older(*paths: Path) -> None:
-    """What an older run has left, and this one, ended in the middle, would not write anew."""
+    """Removes the files of an older run, which an interrupted run would leave in place."""
     for path in paths:
         if path.is_file():  # and no device
             with suppress(OSError):
@@ -230,7 +236,7 @@ def remove_older(*paths: Path) -> None:
 
 
 def write_replay(record: Path, replay: Path, title: str, said: str) -> str:
-    """The page, or why there is none; an older one is not left in its place. said: what the planner has said."""
+    """Writes the page; returns its name, or why there is none. said: the log of the planner."""
     cut_short = re.findall('the run is not recorded.*', said)[-1:]
     try:
         if not read_record(record).ticks:
@@ -240,16 +246,16 @@ def write_replay(record: Path, replay: Path, title: str, said: str) -> str:
         with suppress(OSError):
             if may_become_page(replay):
                 replay.unlink()
-        return f'none, {(cut_short or [error])[0]}'
-    return ', up to a point: '.join([str(replay), *cut_short])
+        return f'none: {(cut_short or [error])[0]}'
+    return ', incomplete: '.join([str(replay), *cut_short])
 
 
 def start_nodes(processes: Processes, options: argparse.Namespace, journey: Journey, record: Path) -> Process:
-    """The planner is the one that is returned."""
+    """Starts simulator and planner; returns the planner."""
     world = {
         'map': options.map,
         'world': options.world,
-        'obstacles': journey.map_name if journey.map_name in GOALS and options.world == 'changing' else '',
+        'obstacles': journey.map_name if journey.map_name in DEMO_GOALS and options.world == 'changing' else '',
         'change_rate': CHANGE_RATE,
         'change_size_m': CHANGE_SIZE_M,
         'seed': options.seed,
@@ -269,58 +275,61 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
 
 
 def start_view(processes: Processes, record: Path) -> Process:
-    """It takes a port that is free, and says which."""
+    """Starts the live page on a free port, which its log names."""
     return processes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'port': 0}))
 
 
-class Watch:
-    """Looks on, and after the processes and signals: rclpy would lose what a signal's handler raises within it."""
+class DemoSupervisor:
+    """Spins the monitor and checks processes and signals: rclpy would lose an exception of a signal handler."""
 
-    def __init__(self, onlooker: DemoMonitor, processes: Processes, signals: list[int]) -> None:
-        self._onlooker = onlooker
+    def __init__(self, monitor: DemoMonitor, processes: Processes, signals: list[int]) -> None:
+        self._monitor = monitor
         self._processes = processes
         self._signals = signals
 
     def wait_for_page(self, view: Process) -> str:
-        """Where it is to be seen."""
-        if not self._look_on_until(lambda: SHOWN_AT.search(view.said), START_LIMIT_S):
-            raise CannotRun(f'the page is not there after {START_LIMIT_S:g} s\n{self._last_lines()}')
+        """The address of the page."""
+        if not self._spin_until(lambda: SHOWN_AT.search(view.said), START_LIMIT_S):
+            raise CannotRun(f'the live page did not start within {START_LIMIT_S:g} s\n{self._last_lines()}')
         return SHOWN_AT.findall(view.said)[0]
 
     def wait_for_both(self) -> None:
-        if not self._look_on_until(lambda: self._onlooker.is_ready, START_LIMIT_S):
-            raise CannotRun(f'simulator and planner are not there after {START_LIMIT_S:g} s\n{self._last_lines()}')
+        if not self._spin_until(lambda: self._monitor.is_ready, START_LIMIT_S):
+            raise CannotRun(f'simulator and planner did not start within {START_LIMIT_S:g} s\n{self._last_lines()}')
 
     def drive(self, limit_s: float) -> float:
-        """Shows how it goes until the robot has arrived or the time is up; tells how long that took."""
-        onlooker, live = self._onlooker, LiveLine()
-        began = time.monotonic()
+        """Shows the progress until the robot arrives or the time is up; returns the time that it took."""
+        monitor, began = self._monitor, time.monotonic()
+        options: dict[str, Any] = {'bar_format': '{desc}\n', 'leave': True, 'mininterval': LINE_PERIOD_S}
+        if sys.stdout.isatty():
+            width, height = shutil.get_terminal_size()  # tqdm draws nothing where the terminal does not know its size
+            options = {'bar_format': '{desc}', 'leave': False, 'mininterval': LIVE_PERIOD_S}
+            options |= {'ncols': width, 'nrows': height}
+        with tqdm(file=sys.stdout, miniters=1, **options) as line:
 
-        def has_arrived() -> bool:
-            live.show(progress(onlooker))
-            return onlooker.has_arrived
+            def has_arrived() -> bool:
+                line.set_description_str(progress(monitor), refresh=False)
+                line.update()
+                return monitor.has_arrived
 
-        try:
-            self._look_on_until(has_arrived, limit_s)
-        finally:
-            live.clear()
+            self._spin_until(has_arrived, limit_s)
         time_s = time.monotonic() - began
-        self._look_on_until(lambda: onlooker.facts.get('status') == onlooker.status, LAST_WORDS_LIMIT_S)
+        self._spin_until(lambda: monitor.facts.get('status') == monitor.status, LAST_DIAGNOSTICS_LIMIT_S)
         return time_s
 
     def stay(self) -> None:
-        """Until Ctrl-C."""
-        print('The robot takes other goals, and you may draw, in the browser; Ctrl-C ends it', flush=True)
+        """Keeps everything running until Ctrl-C."""
+        print('Set more goals and draw obstacles in the browser; Ctrl-C ends the demo', flush=True)
         with suppress(KeyboardInterrupt):
-            self._look_on_until(lambda: False, math.inf)
-        self._signals.clear()  # it has ended what was to be ended
+            self._spin_until(lambda: False, math.inf)
+        self._signals.clear()  # Ctrl-C ended this wait, and is no error
 
-    def _look_on_until(self, condition: Callable[[], object], limit_s: float) -> bool:
+    def _spin_until(self, condition: Callable[[], object], limit_s: float) -> bool:
         def is_over() -> bool:
             self._check()
             return bool(condition())
 
-        return self._onlooker.spin_until(is_over, limit_s)
+        return self._monitor.spin_until(is_over, limit_s)
 
     def _check(self) -> None:
         if self._signals:
@@ -341,8 +350,74 @@ def announcement(options: argparse.Namespace, journey: Journey, domain: Domain) 
     return (
         f'{journey.map_name}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
         f'{algorithm(options)}, {options.real_time_factor:g} times real time\n'
-        f'To watch it in RViz: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
+        f'To watch in RViz: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
     )
+
+
+def progress(monitor: DemoMonitor) -> str:
+    facts, distance_m = monitor.facts, monitor.distance_to_go_m
+    return ' · '.join(
+        [
+            f'{distance_m:5.1f} m to go' if distance_m is not None else 'no pose yet',
+            f'tick {number(facts, "tick_p50_ms"):.1f} ms, p99 {number(facts, "tick_p99_ms"):.1f} ms',
+            f'restarts {restarts(monitor.drive)}',
+            monitor.status.lower().replace('_', ' '),
+        ]
+    )
+
+
+def summary(monitor: DemoMonitor, time_s: float, options: argparse.Namespace) -> str:
+    drive, facts = monitor.drive, monitor.facts
+    (x, y), collisions = drive.goal, monitor.collisions
+    if monitor.has_arrived:
+        outcome = f'Arrived at ({x:g}, {y:g}) m ' + ('without a collision' if not collisions else 'after collisions')
+    else:
+        outcome = f'Not arrived at ({x:g}, {y:g}) m within {time_s:.0f} s; status of the planner: {monitor.status}'
+    driven = f'{drive.driven_m:.1f} m'
+    if drive.shortest_m:
+        longer = 100 * (drive.driven_m / drive.shortest_m - 1)
+        driven += f', {longer:.0f} % longer than the initial shortest path ({drive.shortest_m:.1f} m)'
+    ticks = ', '.join(f'{name} {number(facts, f"tick_{name}_ms"):.2f}' for name in ('p50', 'p99', 'max'))
+    lines = {
+        'driven': driven,
+        'time': f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
+        'ticks': f'{number(facts, "ticks"):.0f}, {ticks} ms; {number(facts, "overruns"):.0f} overruns, '
+        f'{number(facts, "missed_ticks"):.0f} missed',
+        'restarts': restarts(drive),
+        'collisions': str(collisions),
+    }
+    return '\n'.join([outcome, *(f'  {name:11} {text}' for name, text in lines.items())])
+
+
+def figures(monitor: DemoMonitor, time_s: float, options: argparse.Namespace) -> list[str]:
+    """The lines below the picture."""
+    drive = monitor.drive
+    shortest = [f'initial shortest path {drive.shortest_m:.1f} m'] if drive.shortest_m else []
+    return [
+        'arrived' if monitor.has_arrived else f'not arrived: {monitor.status}',
+        f'driven {drive.driven_m:.1f} m',
+        *shortest,
+        f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
+        f'tick p99 {number(monitor.facts, "tick_p99_ms"):.2f} ms',
+        f'restarts {restarts(drive)}',
+        f'collisions {monitor.collisions}',
+    ]
+
+
+def algorithm(options: argparse.Namespace) -> str:
+    return f'{options.algorithm}({options.weight:g})' if takes_weight(options.algorithm) else options.algorithm
+
+
+def restarts(drive: Drive) -> str:
+    """The number of restarts, and the number for each reason."""
+    reasons = ', '.join(
+        f'{count} {reason.replace("_", " ")}' for reason, count in drive.restarts.most_common() if count
+    )
+    return f'{drive.restarts.total()}' + (f' ({reasons})' if reasons else '')
+
+
+def number(facts: dict[str, str], name: str) -> float:
+    return float(facts.get(name) or 0)
 
 
 def _place(pose: Pose2D) -> Place:

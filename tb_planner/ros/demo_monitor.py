@@ -1,4 +1,4 @@
-"""Somebody who gives a robot its goal and looks on: over ROS, as a process of its own."""
+"""The monitor of the demo: it publishes the goal of the robot, and records what it does, over ROS."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class DemoMonitor:
-    """Hears what simulator and planner say while it is spun; what it sees goes into a Drive."""
+    """Subscribes to simulator and planner, and records poses, maps and restarts in a Drive while it is spun."""
 
     def __init__(self, drive: Drive) -> None:
         self.drive = drive
@@ -42,18 +42,18 @@ class DemoMonitor:
         self.place: Place | None = None
         self._plan: NDArray[np.float64] = np.empty((0, 2))
         self._context = rclpy.Context()
-        self._context.init()  # its signals stay with the program
-        self._node = rclpy.create_node('onlooker', context=self._context)
+        self._context.init()  # signals stay with the program
+        self._node = rclpy.create_node('demo_monitor', context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', _RELIABLE)
-        hear = self._node.create_subscription
-        hear(OccupancyGrid, 'map', self._see_map, _LATCHED, raw=True)
-        hear(PoseStamped, 'pose', self._see_pose, _NEWEST)
-        hear(Path, 'plan', self._see_plan, _LATCHED)
-        hear(String, 'tb_planner/status', self._see_status, _LATCHED)
-        hear(UInt32, 'simulator/collisions', self._see_collisions, _LATCHED)
-        hear(DiagnosticArray, '/diagnostics', self._see_diagnostics, _RELIABLE)
+        subscribe = self._node.create_subscription
+        subscribe(OccupancyGrid, 'map', self._see_map, _LATCHED, raw=True)
+        subscribe(PoseStamped, 'pose', self._see_pose, _NEWEST)
+        subscribe(Path, 'plan', self._see_plan, _LATCHED)
+        subscribe(String, 'tb_planner/status', self._see_status, _LATCHED)
+        subscribe(UInt32, 'simulator/collisions', self._see_collisions, _LATCHED)
+        subscribe(DiagnosticArray, '/diagnostics', self._see_diagnostics, _RELIABLE)
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -62,9 +62,9 @@ class DemoMonitor:
 
     @property
     def is_ready(self) -> bool:
-        """Whether planner and simulator are both there, and listen."""
-        heard = self.status and self.place is not None and self.collisions is not None
-        return bool(heard) and self._goals.get_subscription_count() >= 2
+        """Whether planner and simulator publish, and subscribe to the goal."""
+        received = self.status and self.place is not None and self.collisions is not None
+        return bool(received) and self._goals.get_subscription_count() >= 2
 
     @property
     def has_arrived(self) -> bool:
@@ -72,7 +72,7 @@ class DemoMonitor:
 
     @property
     def distance_to_go_m(self) -> float | None:
-        """Along the plan, and straight on where it does not reach the goal."""
+        """Distance along the plan, plus the straight line from its end to the goal."""
         if self.place is None:
             return None
         if not len(self._plan):
@@ -80,11 +80,11 @@ class DemoMonitor:
         nearest = int(np.hypot(*(self._plan - self.place).T).argmin())
         return length_m(np.vstack([self.place, self._plan[nearest + 1 :], self.drive.goal]))
 
-    def give_goal(self) -> None:
+    def publish_goal(self) -> None:
         self._goals.publish(pose_message(Pose2D(*self.drive.goal), 'map', Time()))
 
     def spin_until(self, condition: Callable[[], object], limit_s: float) -> bool:
-        """Whether the condition has come true in time."""
+        """Returns whether the condition became true in time."""
         deadline = time.monotonic() + limit_s
         while not condition():
             left_s = deadline - time.monotonic()

@@ -1,4 +1,4 @@
-"""Nodes as processes of one machine, on a ROS domain that nobody else uses, and ended whatever happens."""
+"""Runs nodes as processes of this machine, on an unused ROS domain, and always ends them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tb_planner.errors import OperationFailed
 LOOPBACK = Path(__file__).with_name('loopback.xml')
 
 DOMAINS = range(1, 101)
-"""Those whose ports the system gives to nobody else."""
+"""Domains whose ports are not in the range of ephemeral ports."""
 CLAIMS = 22300
-"""A domain is claimed by holding the port at this place after it, so that two runs never take the same one."""
+"""A run claims a domain by holding the TCP port CLAIMS + domain, so that two runs never take the same one."""
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that ask a program to end."""
@@ -40,7 +40,7 @@ class NoFreeDomain(OperationFailed):
 
 
 class Domain:
-    """A ROS domain that no other participant on this machine is in, held until close()."""
+    """A ROS domain without other participants on this machine, held until close()."""
 
     def __init__(self) -> None:
         for number in random.SystemRandom().sample(DOMAINS, len(DOMAINS)):
@@ -51,13 +51,13 @@ class Domain:
                 self.number, self._claim = number, claim
                 return
             claim.close()
-        raise NoFreeDomain(f'each of the ROS domains {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine')
+        raise NoFreeDomain(f'every ROS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine')
 
     def close(self) -> None:
         self._claim.close()
 
     def enter(self, log_folder: Path) -> dict[str, str]:
-        """Makes environment() this process's own, too; to be called before its first node."""
+        """Applies environment() to this process, too; call it before the first node."""
         environment = self.environment(log_folder)
         for name in _LEFT_OUT:
             os.environ.pop(name, None)
@@ -65,7 +65,7 @@ class Domain:
         return environment
 
     def environment(self, log_folder: Path) -> dict[str, str]:
-        """This process's environment, for nodes that meet in this domain and leave nothing outside the folder."""
+        """The environment for nodes that communicate in this domain and write nothing outside the folder."""
         return {
             **{name: value for name, value in os.environ.items() if name not in _LEFT_OUT},
             'ROS_DOMAIN_ID': str(self.number),
@@ -75,7 +75,7 @@ class Domain:
 
 
 class Process:
-    """A program in a process group of its own; what it says goes to a file."""
+    """A program in its own process group; its output goes to a file."""
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], output: Path) -> None:
         self.name = name
@@ -96,7 +96,7 @@ class Process:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; below 0 it is the signal that ended it."""
+        """None while it runs; a negative code is the signal that ended it."""
         return self._process.poll()
 
     @property
@@ -104,19 +104,19 @@ class Process:
         return self.output.read_text(errors='replace')
 
     def send(self, number: signal.Signals) -> None:
-        """Sends a signal to all processes of the group."""
+        """Sends a signal to every process of the group."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 
     def wait(self, limit_s: float) -> bool:
-        """Whether it has ended within the time."""
+        """Waits for the process to end; returns whether it ended in time."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(limit_s)
         return self.exit_code is not None
 
 
 class Processes:
-    """Processes that are ended at the latest when the block is left."""
+    """Starts processes, and ends all of them when the with block is left."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -134,7 +134,7 @@ class Processes:
         """Starts a program; its output goes to a file of this name in the folder."""
         name = name or Path(command[0]).name
         output = self.folder / f'{len(self.all)}_{name}.log'
-        with signals_held_back():  # so that none is started and not known
+        with signals_held_back():  # so that a signal cannot lose a process that was just started
             self.all.append(Process(name, command, self.environment, output))
         return self.all[-1]
 
@@ -145,7 +145,7 @@ class Processes:
 
 
 def end(processes: Sequence[Process], patience_s: float = 5.0) -> None:
-    """Asks all of them to end, as Ctrl-C does, then more firmly, and returns when none is left."""
+    """Sends SIGINT, then SIGTERM, then SIGKILL to all processes, and returns when none is left."""
     left = processes
     for number in (signal.SIGINT, signal.SIGTERM):
         left = [process for process in left if process.exit_code is None]
@@ -154,7 +154,7 @@ def end(processes: Sequence[Process], patience_s: float = 5.0) -> None:
         deadline = time.monotonic() + patience_s
         for process in left:
             process.wait(max(deadline - time.monotonic(), 0))
-    for process in processes:  # and what they may have started and not ended
+    for process in processes:  # with their own child processes
         process.send(signal.SIGKILL)
     for process in left:
         process.wait(patience_s)
@@ -162,7 +162,7 @@ def end(processes: Sequence[Process], patience_s: float = 5.0) -> None:
 
 @contextmanager
 def signals_held_back() -> Iterator[list[int]]:
-    """Ctrl-C and its like wait until the block is left; the list has those that came."""
+    """Delays SIGINT, SIGTERM and SIGHUP until the block is left; yields the list of signals received."""
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield came
@@ -183,7 +183,7 @@ def ros_arguments(
     remaps: Mapping[str, str] | None = None,
     parameter_files: Iterable[Path] = (),
 ) -> list[str]:
-    """A node's command line."""
+    """The command line of a node."""
     arguments = ['--ros-args']
     for path in parameter_files:
         arguments += ['--params-file', str(path)]
@@ -195,7 +195,7 @@ def ros_arguments(
 
 
 def _is_empty(domain: int) -> bool:
-    """Whether no participant listens at the ports that the DDS standard gives to the first ones of this domain."""
+    """Whether the ports that the DDS standard assigns to the first participants of this domain are free."""
     first = 7400 + 250 * domain
     for port in (first, *range(first + 10, first + 20)):
         listener = _bound(socket.SOCK_DGRAM, port)
@@ -206,7 +206,7 @@ def _is_empty(domain: int) -> bool:
 
 
 def _bound(kind: socket.SocketKind, port: int) -> socket.socket | None:
-    """A socket at this port of all interfaces, or None if somebody has it."""
+    """A socket bound to this port on all interfaces, or None if the port is taken."""
     claim = socket.socket(socket.AF_INET, kind)
     try:
         claim.bind(('', port))

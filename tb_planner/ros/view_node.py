@@ -1,7 +1,7 @@
-"""The live view: serves the page of a record that is being written, and hands on what people do there.
+"""The view node: serves the live page of a record, and publishes the input of its pages.
 
-A click is a goal; strokes draw obstacles in the simulator, or take them away. Nobody is heard unless a simulator is
-there: a page must not drive a real robot.
+A click sets a goal; strokes draw or erase obstacles in the simulator. Input is accepted only while a simulator runs: a
+page must not drive a real robot.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from tb_planner.view.server import HOST, LiveServer
 
 _STROKES = QoSProfile(depth=200)
 _NEWEST = QoSProfile(depth=1)
-FARTHEST_M = 1e9
+MAX_COORDINATE_M = 1e9
 
 
 @dataclass(frozen=True)
 class ViewParameters:
     """Every parameter of the node."""
 
-    record: str = parameter('', "the file that the planner's parameter record names", read_only=True)
-    host: str = parameter(HOST, 'address to listen at; 127.0.0.1 is this computer alone', read_only=True)
-    port: int = parameter(8642, 'port to listen at; 0 is one that is free', low=0, high=65535, read_only=True)
+    record: str = parameter('', "file that the planner's parameter record names", read_only=True)
+    host: str = parameter(HOST, 'address to listen on; 127.0.0.1 is this computer only', read_only=True)
+    port: int = parameter(8642, 'port to listen on; 0 takes a free port', low=0, high=65535, read_only=True)
     map_frame_id: str = parameter('map', 'frame of goals and strokes', read_only=True)
 
     def problems(self) -> Iterator[str]:
-        """What does not fit together."""
+        """Which values contradict each other."""
         if not self.record:
-            yield "record is ''; it is the file to show"
+            yield "record is ''; it must be the file to show"
 
 
 class CannotServe(OperationFailed):
-    """The address is taken, or is none of this computer's."""
+    """The server cannot listen on this address."""
 
 
 class ViewNode(Node):
-    """A server, and publishers for what is asked of it."""
+    """Runs the server of the live page, and publishes goals and strokes of its pages."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__('view', **options)
         self._chosen = ros_parameters.declare(self, ViewParameters)
-        self._problems = ThrottledLog(self.get_logger())
+        self._log = ThrottledLog(self.get_logger())
         self._goals = self.create_publisher(PoseStamped, 'goal_pose', _NEWEST)
         self._strokes = {
             tool: self.create_publisher(PointStamped, f'simulator/{tool}', _STROKES) for tool in ('draw', 'erase')
@@ -73,27 +73,27 @@ class ViewNode(Node):
                 accepts_input=self._is_simulated,
             )
         except (OSError, ImportError) as error:
-            raise CannotServe(f'no server at {self._chosen.host}, port {self._chosen.port}: {error}') from error
-        self.get_logger().info(f'the run is shown at {self._server.url}')
+            raise CannotServe(f'cannot listen on {self._chosen.host}, port {self._chosen.port}: {error}') from error
+        self.get_logger().info(f'The run is shown at {self._server.url}')
 
     def destroy_node(self) -> None:
         self._server.close()
         super().destroy_node()
 
     def _is_simulated(self) -> bool:
-        """By the node whose own topic it is: whoever records all topics listens to it, too."""
+        """Whether the simulator subscribes to strokes. Others may, too, such as `ros2 bag record -a`."""
         topic = self._strokes['draw'].topic_name
         owner = topic.removesuffix('/draw')
         return any(
-            f'{listener.node_namespace.rstrip("/")}/{listener.node_name}' == owner
-            for listener in self.get_subscriptions_info_by_topic(topic)
+            f'{subscriber.node_namespace.rstrip("/")}/{subscriber.node_name}' == owner
+            for subscriber in self.get_subscriptions_info_by_topic(topic)
         )
 
     def _on_input(self, message: dict[str, Any]) -> None:
-        """By the thread of a page."""
+        """Publishes the input of a page; called in the thread of that page."""
         for what, place in message.items():
             if not _is_place(place):
-                self._problems.warn('page', f'a page asks for {what!r} at {place!r}: no place')
+                self._log.warn('page', f'Ignoring {what!r} of a page: {place!r} is not a position')
             elif what == 'goal':
                 self._goals.publish(pose_message(Pose2D(*place), self._chosen.map_frame_id, self._stamp()))
             elif what in self._strokes:
@@ -107,14 +107,14 @@ class ViewNode(Node):
 
 
 def _is_place(place: object) -> bool:
-    """Two numbers that may be metres."""
+    """Whether this is a list of two coordinates in metres."""
     if not isinstance(place, list) or len(place) != 2:
         return False
-    return all(isinstance(value, (int, float)) and abs(value) <= FARTHEST_M for value in place)
+    return all(isinstance(value, (int, float)) and abs(value) <= MAX_COORDINATE_M for value in place)
 
 
 def main(args: list[str] | None = None) -> int:
-    """Runs the node until it is told to end; 0 then, 1 if it cannot start."""
+    """Runs the node until it is shut down; returns 0, or 1 if it cannot start."""
     return run_node(ViewNode, 'view', (ros_parameters.BadParameters, CannotServe), args)
 
 

@@ -303,7 +303,7 @@ def test_the_demo_is_shown_in_a_browser_and_leaves_nothing_behind(launch, nodes,
     folder.mkdir()
     nodes.environment['TMPDIR'] = str(folder)
     process = launch('demo.launch.py', 'rviz:=false', 'world:=static', 'view:=true', 'view_port:=0')
-    url = wait_until_said(process, r'the run is shown at (http://[\w.:]+/)', STARTS_S)[1]
+    url = wait_until_said(process, r'The run is shown at (http://[\w.:]+/)', STARTS_S)[1]
     with urllib.request.urlopen(url, timeout=20) as answer:
         assert b'data-stream="stream"' in answer.read()
     (record,) = values(peer, 'tb_planner', 'record')

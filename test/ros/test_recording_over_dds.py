@@ -103,7 +103,7 @@ def test_a_demo_whose_record_cannot_be_kept_is_driven_and_shown_all_the_same(nod
     demo = nodes.start_module('tb_planner.ros.demo', options)
     assert demo.wait(120), demo.said
     assert demo.exit_code == 0
-    assert re.search(r'the record of this run is not kept: \S+/run\.tbrun: Is a directory', demo.said)
+    assert re.search(r'this run is not recorded to \S+/run\.tbrun: Is a directory', demo.said)
     assert re.search(r'^  replay +\S+/run\.html$', demo.said, re.MULTILINE)
     assert '>office, static world, ' in (tmp_path / 'run.html').read_text(encoding='utf-8')
 
