@@ -153,3 +153,12 @@ def test_files_that_a_page_names_exist(page):
 @pytest.mark.parametrize(('name', 'limit'), [('README.md', 200), ('CONTRIBUTING.md', 150)])
 def test_the_first_pages_are_short(name, limit):
     assert len((ROOT / name).read_text().splitlines()) <= limit
+
+
+def test_readme_and_papers_have_the_counts_of_claims_that_the_report_has():
+    counts = (
+        r'\d+ are supported, \d+ are contradicted, \d+ are mixed, \d+ are inconclusive, and \d+ (?:is|are) not judged'
+    )
+    (judged,) = re.findall(counts, (ROOT / 'docs' / 'report' / 'README.md').read_text())
+    for page in (README, ROOT / 'docs' / 'papers.md'):
+        assert re.findall(counts, page.read_text()) == [judged], page.name
