@@ -148,7 +148,7 @@ def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(node
     other = Status(id='controller_server', instance_id='of another bond', active=True)
     others = peer.node.create_timer(0.1, functools.partial(peer.speaker('bond', Status).publish, other))
     around.set_out()
-    around.wait_until_said(planner, 0, 'no lifecycle manager has made a bond within 1 s')
+    around.wait_until_said(planner, 0, 'no lifecycle manager has formed a bond within 1 s')
     peer.node.destroy_timer(others)
     assert 'bond with the lifecycle manager formed' not in planner.said
     peer.spin(3 * HEARTBEAT_PERIOD_S)
