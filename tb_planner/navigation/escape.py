@@ -4,8 +4,9 @@ A robot in the inflated margin of an obstacle may cross margins, and never an ob
 
 Inside an obstacle itself a robot can only be by mistake: of its pose, of a sensor, of the map. It leaves the obstacle
 on the side where it is, and crosses nothing else. That is the side where it was free before. If that is not known, it
-is the nearest side, unless leaving by another one is hardly longer: then nobody knows on which side of, say, a thin
-wall the robot is, and there is no escape cell. An obstacle that is small, or ends near by, has one side only.
+is the nearest side, unless leaving by another one is hardly longer: then nobody knows on which side of the obstacle,
+for example a thin wall, the robot is, and there is no escape cell. An obstacle that is small, or ends near by, has one
+side only.
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ def _find_escape_cell(window: _Window, position: Point, tolerance: int, came_fro
 
 
 def _nearest_first(terrain: NDArray[np.uint16], here: Point, tolerance: int) -> NDArray[np.intp]:
-    """The free cells, at most so many away from the robot's, (n, 2); of those that are as near, the one nearer to the
-    very place."""
+    """The free cells within the tolerance of the robot's cell, (n, 2), nearest first; ties go to the one nearer to the
+    robot itself."""
     rows, columns = np.nonzero(terrain)
     squares = (columns - math.floor(here[0])) ** 2 + (rows - math.floor(here[1])) ** 2
     order = np.lexsort((np.hypot(columns + 0.5 - here[0], rows + 0.5 - here[1]), squares))
@@ -183,15 +184,15 @@ def _out_of_obstacle(
 def _doors(
     obstacles: NDArray[np.bool_], here: Point, cells: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """For each of the cells: where the straight way there leaves the obstacle, how far it has led through it, and
-    whether it seems to meet none after."""
-    ways = cells + 0.5 - here
-    lengths = np.hypot(*ways.T)
+    """For each of the cells: where the straight line there leaves the obstacle, how far it has led through it, and
+    whether it seems to meet no obstacle after."""
+    lines = cells + 0.5 - here
+    lengths = np.hypot(*lines.T)
     shares = np.linspace(0.0, 1.0, math.ceil(lengths.max() * _LOOKS_PER_CELL) + 1)
-    columns, rows = ((start + np.outer(shares, way)).astype(np.intp) for start, way in zip(here, ways.T))
+    columns, rows = ((start + np.outer(shares, line)).astype(np.intp) for start, line in zip(here, lines.T))
     blocked = obstacles[rows, columns]
     first = blocked.argmin(axis=0)
-    return here + shares[first, None] * ways, shares[first] * lengths, np.count_nonzero(blocked, axis=0) == first
+    return here + shares[first, None] * lines, shares[first] * lengths, np.count_nonzero(blocked, axis=0) == first
 
 
 def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -213,7 +214,7 @@ def _is_small(obstacles: NDArray[np.bool_], here: Point) -> bool:
 
 
 def _near(mask: NDArray[np.bool_], here: Point, reach: int) -> tuple[NDArray[np.bool_], Point]:
-    """What is at most so many steps from the robot's cell, and where the robot is in there."""
+    """The part of a mask within this many steps of the robot's cell, and the robot's place in it."""
     left, top = max(math.floor(here[0]) - reach, 0), max(math.floor(here[1]) - reach, 0)
     part = mask[top : math.floor(here[1]) + reach + 1, left : math.floor(here[0]) + reach + 1]
     return part, (here[0] - left, here[1] - top)
@@ -234,7 +235,7 @@ def _side(obstacles: NDArray[np.bool_], here: Point, place: Point, reach: float)
 
 def _connected(within: NDArray[np.bool_], seeds: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """All of `within` that is connected with one of the seeds, not diagonally. Whole rows and columns are gone along at
-    once: the work goes with the turns on the way, not with its length."""
+    once: the work grows with the turns of the connection, not with its length."""
     closed = np.pad(~within, 1, constant_values=True)
     runs = np.cumsum(closed).reshape(closed.shape), np.cumsum(closed.T).reshape(closed.T.shape).T
     found, count = np.pad(seeds & within, 1), -1

@@ -1,17 +1,18 @@
-"""Follower: how far along its route a robot has come, and the point ahead that it should head for.
+"""Follower: how far along its route a robot has come, and the waypoint ahead that it should head for.
 
 The robot is not the papers' agent: it takes many ticks for a cell, is hardly ever at a cell's centre, and its pose is
-noisy. All is in cells, as in sight.py: the centre of cell (0, 0) is (0.5, 0.5). The work goes with waypoint_distance
-and deviation_tolerance, not with the length of the route.
+noisy. All lengths are in cells, as in sight.py: the centre of cell (0, 0) is (0.5, 0.5). The work grows with
+waypoint_distance and deviation_tolerance, not with the length of the route.
 
 A tick:
 
-1. Where is the robot? At its pose; if that is in an obstacle, where it was last, or else at the cell to get out by.
-2. Where is it on the route? At the foot: the nearest point within the tolerance and in clear sight. No foot: it has
-   left the route. Cells before the foot are passed.
-3. Where to? Points ahead are fit if the straight way there keeps to the route. Of these, in this order: the farthest
-   in sight from the robot, from its foot and from half a cell beside it, if it is not near; the last waypoint, if it
-   is in sight and not near; whatever is farther and in sight from robot and foot; whatever is in sight at all.
+1. Where is the robot? At its pose; if that is in an obstacle, where it was last, or else at its escape cell.
+2. Where is it on the route? At the foot: the nearest point of the route within the tolerance and in clear sight. If
+   there is no foot, the robot has left the route. The cells before the foot are passed.
+3. Where to? Points ahead are candidates if the straight line there keeps to the route. The waypoint is the first of
+   these that exists: the farthest candidate in sight from the robot, from its foot and from half a cell beside it, if
+   it is not near; the last waypoint, if it is in sight and not near; the farthest candidate in sight from robot and
+   foot; the farthest candidate in sight from the robot.
 """
 
 from __future__ import annotations
@@ -29,47 +30,59 @@ from tb_planner.search.sight import clear, farthest_clear
 
 Point: TypeAlias = tuple[float, float]
 
-LEAST_TOLERANCE = 1.5  # a robot anywhere in its cell is up to 0.71 from the centre, where its route begins
-LEAST_DISTANCE = 2.0  # beyond the next centre, or the robot would creep up to it and never pass it
-NOISE = 1.5  # a pose in an obstacle is taken for noise if so near to a good one
-MARGIN = 0.5  # a waypoint farther on must be in sight from so far beside the robot, too
-NEAR = 0.4  # of waypoint_distance: robots stop short of a waypoint, so one so near gives way to any other in sight,
-# and costs do not keep the waypoint nearer
-SHORT = 0.1  # of waypoint_distance: so near to a waypoint robots may stop
-SAME_WAYPOINT = 1.5  # a route that has given way so little still leads to the waypoint
+MIN_TOLERANCE = 1.5
+"""A robot anywhere in its cell is up to 0.71 from the centre, where its route begins."""
+MIN_DISTANCE = 2.0
+"""A waypoint reaches beyond the next centre: else the robot would creep up to the centre and never pass it."""
+NOISE_DISTANCE = 1.5
+"""A pose in an obstacle that is at most this far from a good one is taken for noise."""
+SIDE_OFFSET = 0.5
+"""A waypoint farther on must also be in sight from places this far beside the robot."""
+NEAR_FRACTION = 0.4
+"""Of waypoint_distance. Robots stop short of a waypoint, so a waypoint this near is replaced by any other in sight, and
+costs do not keep it nearer."""
+STOP_FRACTION = 0.1
+"""Of waypoint_distance. Robots may stop this far before a waypoint."""
+SAME_WAYPOINT_DISTANCE = 1.5
+"""A route that passes the last waypoint within this distance still leads to it."""
 ANY_COST = 65535
-HAIR = 1e-6  # a waypoint so near to the edge of an obstacle is in it for whoever rounds otherwise
-CORNER = 0.35  # so near to its step the robot may pass a corner that the route cuts
+EDGE_MARGIN = 1e-6
+"""A waypoint this near to the edge of an obstacle is inside it for a program that rounds differently."""
+CORNER_DISTANCE = 0.35
+"""A robot this near to a step of the route may pass a corner that the step cuts."""
 
 
 @dataclass(frozen=True)
 class Aim:
-    """Where to head for, and which way the route goes there, in radians of the grid's axes."""
+    """Where to head for, and the heading of the route there, in radians of the grid's axes."""
 
     x: float
     y: float
     heading: float
     at_end: bool
-    """It is the end of the route, at the goal."""
+    """The waypoint is the end of the route, at the goal."""
     index: int
-    """Of the route's cells, the one aimed at."""
+    """The index of the route's cell that is aimed at."""
 
 
 class Follower:
     """Keeps, from tick to tick, the last waypoint, the last good pose and the cells just passed.
 
-    In a tick, passed() comes first; the route given to aim() begins where passed() said. Routes may be cut off after
-    `window` cells. corner_cutting: as the grid's; where the route cuts a corner, its step counts as sight.
+    In a tick, passed() comes first; the route for aim() begins after the cells that passed() counted. Routes may be cut
+    off after `window` cells. corner_cutting: as the grid's; where the route cuts a corner, its step counts as sight.
+
+    passed = follower.passed(grid.cost_u16, route, position)
+    aim = follower.aim(grid.cost_u16, route[passed:], position)
     """
 
     def __init__(self, *, waypoint_distance: float, deviation_tolerance: float, corner_cutting: bool = False):
         for name, value in (('waypoint_distance', waypoint_distance), ('deviation_tolerance', deviation_tolerance)):
             if not 0 <= value < math.inf:
-                raise ValueError(f'{name} is {value}; it is a number of cells, >= 0')
-        self._distance = max(float(waypoint_distance), LEAST_DISTANCE)
-        self._tolerance = max(float(deviation_tolerance), LEAST_TOLERANCE)
-        self._near = max(NEAR * self._distance, 1.0)
-        self._short = SHORT * self._distance
+                raise ValueError(f'{name} is {value}; it must be a finite number of cells, at least 0')
+        self._distance = max(float(waypoint_distance), MIN_DISTANCE)
+        self._tolerance = max(float(deviation_tolerance), MIN_TOLERANCE)
+        self._near_distance = max(NEAR_FRACTION * self._distance, 1.0)
+        self._stop_distance = STOP_FRACTION * self._distance
         self._corner_cutting = corner_cutting
         self.reset()
 
@@ -82,8 +95,8 @@ class Follower:
         """Forgets the robot's progress, for another route. waypoint: the one that was given before; the robot goes on
         towards it as far as this follower's route leads there, too."""
         self._trail = np.empty((0, 2), np.int32)
-        self._good: Point | None = None
-        self._in_doubt = False
+        self._good_position: Point | None = None
+        self._is_doubted = False
         self._waypoint = waypoint
 
     @property
@@ -96,23 +109,23 @@ class Follower:
         terrain: NDArray[np.uint16],
         route: NDArray[np.int32],
         position: Point,
-        way_out: Cell | None = None,
+        escape_cell: Cell | None = None,
     ) -> int | None:
-        """How many cells of the route the robot has put behind it, never less than before; None if it has left it.
+        """How many cells of the route the robot has passed, at least 0; None if it has left the route.
 
-        It has left the route if no point of it within the tolerance is in clear sight. A jump across a wall has to be
-        seen twice if it may be noise. Where the robot has just been is still on the route, since noise or a push may
-        take it back. way_out: the cell by which the robot leaves an obstacle, if it is in one; else the nearest."""
+        It has left the route if no point of it within the tolerance is in clear sight. A jump across a wall that may be
+        noise must be seen twice. The cells just passed still belong to the route, since noise or a push may take the
+        robot back. escape_cell: of a robot in an obstacle; by default the nearest free cell."""
         line = self._line(route, None)
-        here = self._here(terrain, line, position, way_out)
+        here = self._here(terrain, line, position, escape_cell)
         foot = None if here is None else self._foot(terrain, line, here.point)
-        self._in_doubt = not self._in_doubt and self._is_doubtful(terrain, line, foot, position)
-        if self._in_doubt:
+        self._is_doubted = not self._is_doubted and self._is_doubtful(terrain, line, foot, position)
+        if self._is_doubted:
             return 0
         if here is None or foot is None:
             self.reset()
             return None
-        self._good = None if here.stuck else here.point
+        self._good_position = None if here.is_stuck else here.point
         passed = max(foot.at - line.start, 0)
         self._trail = line.cells[: line.start + passed][-math.ceil(self._tolerance) :]
         return passed
@@ -123,22 +136,22 @@ class Follower:
         route: NDArray[np.int32],
         position: Point,
         end: Point | None = None,
-        way_out: Cell | None = None,
+        escape_cell: Cell | None = None,
     ) -> Aim:
-        """The farthest point up to waypoint_distance ahead that is in clear sight, through no cell dearer than the
-        route there; what is near is not left out for its cost. Going straight to it never leaves the route by more
-        than a third of the tolerance.
+        """The waypoint: the farthest point up to waypoint_distance ahead that is in clear sight, through no cell of a
+        higher cost than the route has there; near points are not left out for their cost. The straight line to it never
+        leaves the route by more than a third of the tolerance.
 
-        It goes farther only if it is in sight from the robot and from the route beside it, and back only if it is no
-        longer in sight or the route has changed. `end` is the exact point that stands for the route's last cell. In an
-        obstacle the aim is the way out. With nothing in sight it is the robot's own position. Where robots
+        The waypoint moves ahead only if it is in sight from the robot and from the route beside it, and back only if it
+        is no longer in sight or the route has changed. `end` is the exact point to reach in the last cell. In an
+        obstacle the waypoint is the escape cell. With nothing in sight it is the robot's own position. Where robots
         would stop short of it, it is a place beyond, if that is clear."""
         line = self._line(route, end)
-        here = self._here(terrain, line, position, way_out)
-        foot = None if here is None or here.stuck or self._in_doubt else self._foot(terrain, line, here.point)
+        here = self._here(terrain, line, position, escape_cell)
+        foot = None if here is None or here.is_stuck or self._is_doubted else self._foot(terrain, line, here.point)
         if here is None or foot is None:
             x, y = position
-            if here is not None and here.stuck:
+            if here is not None and here.is_stuck:
                 x, y = self._beyond(terrain, position, here.point)
             return Aim(x, y, line.heading(line.start, position), False, 0)
         chosen = self._choose(terrain, line, foot, here.point)
@@ -151,15 +164,15 @@ class Follower:
         return Aim(x, y, line.heading(index, position), at_end, max(index - line.start, 0))
 
     def _beyond(self, terrain: NDArray[np.uint16], position: Point, point: Point) -> Point:
-        """The point; if it is so near that a robot might stop before it, a clear place straight on from there."""
+        """The point; if a robot might stop before it, a clear place straight on from there."""
         away = math.dist(position, point)
-        if not 0.0 < away <= self._short:
+        if not 0.0 < away <= self._stop_distance:
             return point
         ahead = (point[0] - position[0]) / away, (point[1] - position[1]) / away
         for farther in (1.0, 0.5, 0.25):
-            way = farther * min(self._short, self._tolerance / 3)
-            if clear(terrain, *point, *_moved(point, ahead, way + HAIR)):
-                return _moved(point, ahead, way)
+            distance = farther * min(self._stop_distance, self._tolerance / 3)
+            if clear(terrain, *point, *_moved(point, ahead, distance + EDGE_MARGIN)):
+                return _moved(point, ahead, distance)
         return point
 
     def _line(self, route: NDArray[np.int32], end: Point | None) -> _Line:
@@ -174,16 +187,18 @@ class Follower:
             points[-1] = end
         return _Line(cells, points, len(trail), whole)
 
-    def _here(self, terrain: NDArray[np.uint16], line: _Line, position: Point, way_out: Cell | None) -> _Here | None:
-        """The position; in an obstacle the last good one, if it is near, or else where the robot gets out."""
+    def _here(
+        self, terrain: NDArray[np.uint16], line: _Line, position: Point, escape_cell: Cell | None
+    ) -> _Here | None:
+        """The position; in an obstacle the last good one, if it is near, or else the centre of the escape cell."""
         if _is_free(terrain, position):
             return _Here(position, False)
-        good = self._last_good(position, NOISE)
+        good = self._last_good(position, NOISE_DISTANCE)
         if good is not None and _is_free(terrain, good):
             return _Here(good, False)
-        if way_out is None:
-            way_out = self._nearest_free_cell(terrain, position, line.cell(line.start))
-        return None if way_out is None else _Here((way_out[0] + 0.5, way_out[1] + 0.5), True)
+        if escape_cell is None:
+            escape_cell = self._nearest_free_cell(terrain, position, line.cell(line.start))
+        return None if escape_cell is None else _Here((escape_cell[0] + 0.5, escape_cell[1] + 0.5), True)
 
     def _nearest_free_cell(self, terrain: NDArray[np.uint16], position: Point, first: Cell) -> Cell | None:
         """The free cell nearest to a position, the route's first cell if none is nearer; None if that is too far."""
@@ -196,8 +211,12 @@ class Follower:
         return first if to_first <= reach else None
 
     def _last_good(self, position: Point, within: float) -> Point | None:
-        """The last pose from which the route was in sight, if it is so near."""
-        return self._good if self._good is not None and math.dist(self._good, position) <= within else None
+        """The last position from which the route was in sight, if it is within this distance."""
+        return (
+            self._good_position
+            if self._good_position is not None and math.dist(self._good_position, position) <= within
+            else None
+        )
 
     def _is_doubtful(self, terrain: NDArray[np.uint16], line: _Line, foot: _Foot | None, position: Point) -> bool:
         """Whether the robot seems to be off the route, or across a wall on another part of it, by a jump that noise can
@@ -225,73 +244,76 @@ class Follower:
         first = min(foot.at + 1, len(line.cells) - 1)
         columns, rows = line.cells[foot.at :].T
         route_costs = np.maximum.accumulate(terrain[rows, columns])[first - foot.at :]
-        dearest = np.maximum(route_costs, terrain[int(position[1]), int(position[0])]).astype(np.int32)
-        chosen = first + self._farthest(terrain, line.points[first:], dearest, foot, position, self._kept(line, first))
+        max_costs = np.maximum(route_costs, terrain[int(position[1]), int(position[0])]).astype(np.int32)
+        chosen = first + self._farthest(
+            terrain, line.points[first:], max_costs, foot, position, self._kept(line, first)
+        )
         if self._corner_cutting and line.cuts_corner(terrain, chosen):
             feet, _ = _feet(line.points[chosen : chosen + 2], position)
-            chosen += int(math.dist(feet[0], position) <= CORNER)
+            chosen += int(math.dist(feet[0], position) <= CORNER_DISTANCE)
         return chosen if chosen >= first else None
 
     def _kept(self, line: _Line, first: int) -> int:
-        """Where among the points ahead the last waypoint is, or was before the route gave way a little; else -1."""
+        """The index of the last waypoint among the points ahead, or of the point next to it if the route has moved a
+        little; else -1."""
         if self._waypoint is None:
             return -1
         distances = np.hypot(*(line.points[first:] - self._waypoint).T)
         nearest = int(distances.argmin())
-        return nearest if distances[nearest] <= SAME_WAYPOINT else -1
+        return nearest if distances[nearest] <= SAME_WAYPOINT_DISTANCE else -1
 
     def _farthest(
         self,
         terrain: NDArray[np.uint16],
         points: NDArray[np.float64],
-        dearest: NDArray[np.int32],
+        max_costs: NDArray[np.int32],
         foot: _Foot,
         position: Point,
         kept: int,
     ) -> int:
-        """Which of the points ahead to head for; -1 if none is in sight."""
+        """The index of the point ahead to head for; -1 if none is in sight."""
 
         def farthest_from(places: list[Point], among: NDArray[np.intp]) -> int:
-            """The farthest in sight from every one of these places."""
+            """The index of the farthest point in sight from every one of these places."""
             while len(among):
-                ends, limits = points[among], dearest[among]
+                ends, limits = points[among], max_costs[among]
                 last = min(farthest_clear(terrain, *place, ends, limits) for place in places)
                 if last == len(among) - 1:
                     return int(among[last])
                 among = among[: last + 1]
             return -1
 
-        ways = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
-        # however dear it is beside the route: a diagonal step touches it, and a robot may stop short of what is near
-        dearest[ways <= max(self._near, LEAST_DISTANCE)] = ANY_COST
-        share = self._tolerance / 3  # the rest is for noise and drift
-        is_near = math.dist(position, foot.point) <= share  # else it has to come nearer first
+        along = np.hypot(*np.diff(points, axis=0, prepend=[foot.point]).T).cumsum()
+        # whatever the costs beside the route: a diagonal step touches them, and a robot may stop short of what is near
+        max_costs[along <= max(self._near_distance, MIN_DISTANCE)] = ANY_COST
+        deviation = self._tolerance / 3  # the rest is for noise and drift
+        is_near = math.dist(position, foot.point) <= deviation  # else the robot has to come nearer first
         reach = self._distance if is_near else min(self._distance, self._tolerance)
-        fit = np.flatnonzero(_keep_to_route(points - foot.point, share) & (ways <= max(reach, ways[0])))
+        candidates = np.flatnonzero(_keeps_to_route(points - foot.point, deviation) & (along <= max(reach, along[0])))
         if kept >= 0 and not (
-            ways[kept] <= self._distance + self._tolerance
-            and clear(terrain, *position, *points[kept], 2 * int(dearest[kept]))
+            along[kept] <= self._distance + self._tolerance
+            and clear(terrain, *position, *points[kept], 2 * int(max_costs[kept]))
         ):
             kept = -1
         x, y = position
-        beside = [(x - MARGIN, y), (x + MARGIN, y), (x, y - MARGIN), (x, y + MARGIN)]
+        beside = [(x - SIDE_OFFSET, y), (x + SIDE_OFFSET, y), (x, y - SIDE_OFFSET), (x, y + SIDE_OFFSET)]
         places = [position, foot.point, *(place for place in beside if _is_free(terrain, place))]
-        farther = farthest_from(places, fit[fit > kept])
-        if farther >= 0 and math.dist(position, points[farther]) > self._near:
+        farther = farthest_from(places, candidates[candidates > kept])
+        if farther >= 0 and math.dist(position, points[farther]) > self._near_distance:
             return farther
-        if kept >= 0 and math.dist(position, points[kept]) > self._near:
+        if kept >= 0 and math.dist(position, points[kept]) > self._near_distance:
             return kept
         if kept >= 0:
-            return max(farthest_from([position, foot.point], fit[fit > kept]), kept)
-        return farthest_from([position], fit)
+            return max(farthest_from([position, foot.point], candidates[candidates > kept]), kept)
+        return farthest_from([position], candidates)
 
 
 class _Here(NamedTuple):
-    """Where the robot is taken to be."""
+    """The position that the robot is assumed to have."""
 
     point: Point
-    stuck: bool
-    """It is in an obstacle, and this is where it gets out."""
+    is_stuck: bool
+    """The robot is in an obstacle, and this is its escape cell."""
 
 
 class _Foot(NamedTuple):
@@ -337,8 +359,8 @@ def _is_free(terrain: NDArray[np.uint16], position: Point) -> bool:
     return 0 <= y < terrain.shape[0] and 0 <= x < terrain.shape[1] and bool(terrain[y, x] != BLOCKED)
 
 
-def _moved(point: Point, direction: Point, way: float) -> Point:
-    return point[0] + way * direction[0], point[1] + way * direction[1]
+def _moved(point: Point, direction: Point, distance: float) -> Point:
+    return point[0] + distance * direction[0], point[1] + distance * direction[1]
 
 
 def _feet(points: NDArray[np.float64], position: Point) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -351,9 +373,9 @@ def _feet(points: NDArray[np.float64], position: Point) -> tuple[NDArray[np.floa
     return points[:-1] + shares[:, None] * steps, shares
 
 
-def _keep_to_route(offsets: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
-    """For each of the points that follow each other whether the straight way there passes none before it by more than
-    `most`. The ways that do so to one point fill a cone; those that do so to all, the cut of their cones."""
+def _keeps_to_route(offsets: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
+    """For each of the points, which follow each other, whether the straight line there passes every point before it
+    within `most`. The lines that pass one point so fill a cone; those that pass all points, the cut of their cones."""
     distances = np.hypot(*offsets.T)
     far = distances > most
     if not far.any():

@@ -98,7 +98,7 @@ class Settings:
     min_improvement: float
     """The fraction by which a restart for a shorter path must shorten it."""
     goal_tolerance_m: float
-    """The goal is reached within this distance; a free cell within it may stand in for a blocked goal."""
+    """The goal is reached within this distance; a free cell within it may replace a blocked goal."""
     waypoint_distance_m: float
     """The waypoint is at most this far ahead."""
     deviation_tolerance_m: float
@@ -153,7 +153,7 @@ class Navigator:
         self._settings = settings
         self._map: MapUpdate | None = None
         self._goal: Pose2D | None = None
-        self._target: Cell | None = None  # the goal's cell, or the free one that stands in for it
+        self._target: Cell | None = None  # the goal's cell, or the free one that replaces it
         self._replanner: Replanner | None = None
         self._replanners = 0  # how many there have been
         self._restart_reason: RestartReason | None = None  # why there will be another one for the same goal
@@ -241,7 +241,7 @@ class Navigator:
 
     @property
     def plan_reaches_goal(self) -> bool:
-        """The plan ends at the goal, or in the cell that stands in for it."""
+        """The plan ends at the goal, or in the cell that replaces it."""
         if self._plan_version is None or self._replanner is None:
             return False
         replanner = self._replanner
@@ -381,7 +381,7 @@ class Navigator:
 
     def _has_arrived(self, map_update: MapUpdate, goal: Pose2D, pose: Pose2D, target: Cell) -> bool:
         """Whether the robot is within the tolerance of the goal, and sees it: it may be behind a wall. For a cell that
-        stands in for the goal half of the tolerance has to do, since it is up to the whole away from the goal."""
+        replaces the goal half of the tolerance has to do, since it is up to the whole away from the goal."""
         geometry, tolerance_m = map_update.geometry, self._settings.goal_tolerance_m
         end = end_pose(geometry, goal, target)
         if target != geometry.cell_of(goal):
@@ -402,7 +402,7 @@ class Navigator:
 
     # -------------------------------------------------------------------------------------------------- searches
     def _find_target(self) -> None:
-        """The goal's cell, or the free one that stands in for it, if there is any."""
+        """The goal's cell, or the free one that replaces it, if there is any."""
         self._target = None
         if self._map is None or self._goal is None:
             return
@@ -734,7 +734,7 @@ def new_planner(
 
 
 def end_pose(geometry: MapGeometry, goal: Pose2D, target: Cell) -> Pose2D:
-    """Where exactly a path ends: at the goal, or at the centre of the cell that stands in for it."""
+    """Where exactly a path ends: at the goal, or at the centre of the cell that replaces it."""
     if target == geometry.cell_of(goal):
         return goal
     x_m, y_m = geometry.centre_of(target)

@@ -1,4 +1,4 @@
-"""PathPlanner: answers path requests, and keeps what it has found from request to request (Nav2's actions).
+"""PathPlanner: finds the paths of requests, and keeps what it has found from request to request (Nav2's actions).
 
 No robot is led here: a path is found, or it is not. As long as the same goals are requested, the robot is on the path
 and the path is valid on the present map, the result is the very same Route. A search that was not finished goes on with
@@ -346,7 +346,7 @@ class PathPlanner:
 
 
 class _Segment(NamedTuple):
-    """The cells to a goal's cell, or to one that stands in for it."""
+    """The cells to a goal's cell, or to the one that replaces it."""
 
     cells: NDArray[np.int32]
     goal: Cell
@@ -461,7 +461,7 @@ def _frees_cells(map_update: MapUpdate) -> bool:
 
 
 def _route_along(segments: Sequence[_Segment], geometry: MapGeometry, request: PathRequest) -> Route:
-    """From the start itself, through the cells' centres, to the goals themselves, or to the cells that stand in for
+    """From the start itself, through the cells' centres, to the goals themselves, or to the cells that replace
     them."""
     parts = [segments[0].cells, *(segment.cells[1:] for segment in segments[1:])]
     cells = np.concatenate(parts)

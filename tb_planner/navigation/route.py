@@ -200,8 +200,8 @@ class Route:
     def replan_reason(
         self, grid: Grid, change: GridChange, algorithm: Algorithm, min_improvement: float
     ) -> RestartReason | None:
-        """Why a changed map asks for another route, by the algorithm's rule: just what a planner that has found this
-        route would say. None if the route is kept; by the rule 'never' it is, even if it is blocked: see is_valid().
+        """Why a changed map asks for another route, by the algorithm's rule: the verdict of a planner that
+        has found this route. None keeps the route; the rule 'never' keeps even a blocked one, see is_valid().
 
         A cost is compared with `expected_cost`, which is to be set on the map that the route was found on."""
         if algorithm.restart == 'never' or not change:
