@@ -39,7 +39,7 @@ NOT_WORDS = {
     'of it back': r'of it back',
     'it is 1 to 100': r'it is -?[\d.]+ to',
     'so many, as many as': r'so (many|much)|as many as',
-    'onlooker, outputs, problems (a log)': r'onlookers?|outputs|Problems\b(?=\()',
+    'onlooker, outputs, problems (a log)': r'onlookers?|outputs|(?-i:Problems)\b(?=\()',
     'what a tick may take': r'a tick may take',
 }
 INNOCENT = (

@@ -336,7 +336,7 @@ def test_the_source_as_plain_python_does_the_same():
         grid, values, k = problem.grid(), problem.values, int(rng.choice((1, 4, 100)))
         state = grid.state(problem.start), grid.state(problem.goal)
         arrays = grid.legal_moves.reshape(-1), grid.cost_u16.reshape(-1), grid.width, grid.neighbours, grid.weighted
-        pair = [module.Search(*arrays, *state, larger_g) for module in (d_star_lite, plain)]
+        pair = [module.DStarLiteSearch(*arrays, *state, larger_g) for module in (d_star_lite, plain)]
         for _ in range(10):
             n = int(rng.integers(1, 5))
             assert len({search.run(n, k) for search in pair}) == 1

@@ -82,7 +82,7 @@ class AStar(Baseline):
             trail.append(self._search_until(last))
         left = last - self.figures.intervals
         if self._search.goal_found and left:
-            if self._pacing and self._pacing.away and not self._is_on_its_way():
+            if self._pacing and self._pacing.away and not self._follows_its_path():
                 trail.append(self._pacing.pace(1))
                 self.status = Status.MOVED
                 left -= 1
@@ -192,7 +192,7 @@ class AStar(Baseline):
             intervals = self._search.intervals_left
         return Status(code)
 
-    def _is_on_its_way(self) -> bool:
+    def _follows_its_path(self) -> bool:
         """The path leads through where the agent has paced to: it goes on from there."""
         assert self._pacing
         _, ahead = self._search.route_to_meeting()

@@ -8,7 +8,7 @@ cdef long long FAR
 cdef long long RISES
 
 @cython.final
-cdef class Search:
+cdef class DStarLiteSearch:
     # the grid
     cdef int width
     cdef int height

@@ -48,7 +48,7 @@ if not cython.compiled:  # d_star_lite.pxd has these for the compiler
     )
 
 
-class Search:
+class DStarLiteSearch:
     """One agent's search and its moves. Nothing is validated here."""
 
     def __init__(self, moves, terrain, width, neighbours, weighted, s_start, s_goal, larger_g):

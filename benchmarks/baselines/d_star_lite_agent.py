@@ -27,7 +27,7 @@ class DStarLite(Baseline):
         super().__init__(grid, start, goal, k)
         if ties not in TIES:
             raise ValueError(f'ties is {ties!r}; it must be one of {", ".join(TIES)}')
-        self._search = d_star_lite.Search(
+        self._search = d_star_lite.DStarLiteSearch(
             grid.legal_moves.reshape(-1),
             grid.cost_u16.reshape(-1),
             grid.width,

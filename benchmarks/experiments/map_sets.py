@@ -19,7 +19,7 @@ NAMES = {
     '2012': ('Enigma', 'Inferno', 'WheelofWar', 'orz103d', 'orz702d', 'orz703d'),
 }
 """Set -> the maps that its paper names."""
-STAND_INS: dict[str, tuple[tuple[str, int, float], ...]] = {
+GENERATED: dict[str, tuple[tuple[str, int, float], ...]] = {
     'BG': (('caves', 512, 0.46), ('caves', 512, 0.45), ('caves', 512, 0.47), ('rooms', 512, 40)),
     'WC3': (('caves', 512, 0.46), ('rooms', 512, 31), ('maze', 512, 20)),
     'ROOMS': (('rooms', 512, 7), ('rooms', 512, 15), ('rooms', 512, 31), ('rooms', 512, 63)),
@@ -38,7 +38,7 @@ def maps_of(set_name: str, folder: Path | None, most: int | None = None, scale: 
     if folder is not None:
         sources: Iterable[MapSource] = _from_folder(set_name, folder)
     else:
-        recipes = STAND_INS[set_name]
+        recipes = GENERATED[set_name]
         sources = [generated(set_name, *recipe, number, scale) for number, recipe in enumerate(recipes)]
     return tuple(sources)[:most]
 

@@ -86,7 +86,7 @@ class Robot:
         self.reactions_ms: list[float] = []
         """From the moment before a map was published to a waypoint that keeps off what is new there."""
         self.without_reaction = 0
-        self._in_the_way: tuple[Place, float, int] | None = None
+        self._obstacle: tuple[Place, float, int] | None = None
         self._goals = goals
         self._poses = node.create_publisher(PoseStamped, f'{namespace}/pose', _NEWEST)
         self._goal = node.create_publisher(PoseStamped, f'{namespace}/goal_pose', QoSProfile(depth=1))
@@ -121,19 +121,19 @@ class Robot:
 
     def expect_reaction(self, to: Place, radius_m: float, since_ns: int) -> None:
         """Something is on the waypoint, on a map that goes out now."""
-        self.without_reaction += self._in_the_way is not None
-        self._in_the_way = to, radius_m, since_ns
+        self.without_reaction += self._obstacle is not None
+        self._obstacle = to, radius_m, since_ns
 
     def _take(self, message: PoseStamped, info: dict[str, int]) -> None:
         received_ns = info['received_timestamp']
         self.received_ns.append(received_ns)
         self.waypoint = message.pose.position.x, message.pose.position.y
-        if self._in_the_way is None:
+        if self._obstacle is None:
             return
-        thing, radius_m, since_ns = self._in_the_way
+        thing, radius_m, since_ns = self._obstacle
         if received_ns > since_ns and distance_m(thing, self.place, self.waypoint) > radius_m + MARGIN_M:
             self.reactions_ms.append((received_ns - since_ns) / 1e6)
-            self._in_the_way = None
+            self._obstacle = None
 
 
 class Playground:

@@ -1,4 +1,4 @@
-"""The judge: says of every claim in claims.toml whether the data support it, contradict it, or neither.
+"""The judge: decides for every claim in claims.toml whether the data support it, contradict it, or neither.
 
 A claim is a set of comparisons. Each compares sums over the same maps and problems, as a ratio A / B (or as a value,
 where there is no B), and gets a 95 % interval that is clustered by map: the jackknife leaves out one map at a time, and
@@ -50,7 +50,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A row of claims.toml. spec: the comparisons; empty if `reason` says why it is not judged."""
+    """A row of claims.toml. spec: the comparisons; empty if `reason` explains why it is not judged."""
 
     id: str
     paper: str
