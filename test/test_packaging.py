@@ -27,11 +27,15 @@ MADE_HERE = shutil.ignore_patterns(
 COLCON = Path(sysconfig.get_path('scripts'), 'colcon')
 NODES = ('planner_node', 'simulator_node', 'view_node')
 
-MODULES = sorted('.'.join(path.relative_to(ROOT).with_suffix('').parts) for path in ROOT.glob('tb_planner/**/*.pxd'))
+MODULES = sorted(
+    '.'.join(path.relative_to(ROOT).with_suffix('').parts)
+    for path in ROOT.glob('tb_planner/**/*.py')
+    if 'COMPILED = cython.compiled' in path.read_text()
+)
 WHICH_KERNEL = (  # prints one truth value for all compiled modules, if they agree
     'from importlib import import_module; '
     f'modules = [import_module(name) for name in {MODULES}]; '
-    'print(*{module.COMPILED for module in modules if hasattr(module, "COMPILED")}, modules[0].__file__)'
+    'print(*{module.COMPILED for module in modules}, modules[0].__file__)'
 )
 SOLVE = """
 import numpy as np
