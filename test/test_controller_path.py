@@ -1,4 +1,4 @@
-"""ControllerPathPolicy: which paths a controller is given, and when it is told to stand still."""
+"""ControllerPathPolicy: which paths a controller gets, and when the robot has to stop."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ class Given:
 
     def tick(self, **arguments):
         tick = self.trip.tick(**arguments)
-        path = self.policy.tick(self.trip.navigator, tick, self.trip.told[-1].pose)
+        path = self.policy.tick(self.trip.navigator, tick, self.trip.history[-1].pose)
         if not self.paths or path is not self.paths[-1]:
             self.paths.append(path)
         return path
@@ -59,7 +59,7 @@ def test_on_a_map_that_does_not_change_one_path_is_given_and_a_stop_on_arrival()
     assert path.goal == Pose2D(2.62, 0.57, 0.5)
 
 
-def test_to_a_controller_that_begins_anew_the_way_is_given_from_where_the_robot_is():
+def test_a_controller_that_begins_anew_gets_a_path_from_where_the_robot_is():
     given = Given(Trip(free_room(40, 30), (0.35, 1.55), (3.62, 1.57)))
     given.drive(20)
     given.policy.reset()
@@ -147,7 +147,7 @@ def test_a_map_that_grows_or_moves_by_part_of_a_cell_gives_nothing_anew_while_th
 
 
 @pytest.mark.parametrize('lose', [{'pose': False}, {'map_lost': True}], ids=lambda lose: next(iter(lose)))
-def test_without_a_pose_or_a_map_the_robot_stands_and_then_goes_on(lose):
+def test_without_a_pose_or_a_map_the_robot_stops_and_then_goes_on(lose):
     given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07)))
     given.drive(5)
     assert given.tick(**lose) is None

@@ -1,4 +1,4 @@
-"""The way out of a blocked cell: on the robot's own side of obstacles, or none."""
+"""The escape cell of a robot in a blocked cell: on the robot's own side of obstacles, or none."""
 
 import math
 from dataclasses import replace
@@ -23,7 +23,7 @@ SETTINGS = node_settings(start_tolerance_m=TOLERANCE, waypoint_distance_m=10.0, 
 
 
 def costmap(obstacles, margin=2):
-    """As Nav2 has it: 100 for obstacles, 99 up to so many cells around them."""
+    """As Nav2 has it: 100 for obstacles, 99 up to `margin` cells around them."""
     cells = np.zeros((SIDE, SIDE), np.int8)
     for y, x in np.argwhere(obstacles):
         cells[max(y - margin, 0) : y + margin + 1, max(x - margin, 0) : x + margin + 1] = 99
@@ -58,7 +58,7 @@ def test_nobody_knows_on_which_side_of_a_thin_wall_a_robot_in_it_is(x):
     assert find_escape_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE) is None
 
 
-def test_nor_where_most_of_what_is_free_near_by_is_on_one_side():
+def test_a_robot_in_a_thin_wall_has_no_escape_cell_though_most_free_cells_are_on_one_side():
     """Cells are small here: there are thousands within the tolerance."""
     cells = np.zeros((200, 200), np.int8)
     cells[:, 96:140] = 99
@@ -74,7 +74,7 @@ def test_out_of_a_thick_wall_a_robot_goes_to_the_side_that_is_nearer(x, column):
     assert cell == (None if column is None else (column, 20))
 
 
-def test_if_nothing_is_free_on_the_nearer_side_the_other_one_is_no_way_out():
+def test_if_nothing_is_free_on_the_nearer_side_the_other_one_has_no_escape_cell():
     cells = costmap(wall(20, 22))
     cells[:, :20] = 99
     update = shown(cells)
@@ -102,7 +102,7 @@ def test_where_a_robot_was_tells_nothing_if_it_is_far_away_or_an_obstacle_now(ca
 
 
 @pytest.mark.parametrize('size', [1, 2, 3, 4])
-def test_out_of_what_is_small_a_robot_goes_the_nearest_way(size):
+def test_out_of_a_small_obstacle_a_robot_goes_to_the_nearest_free_cell(size):
     """Noise of a sensor, or its own arm."""
     obstacles = np.zeros((SIDE, SIDE), bool)
     obstacles[20 : 20 + size, 20 : 20 + size] = True
@@ -114,8 +114,8 @@ def test_out_of_what_is_small_a_robot_goes_the_nearest_way(size):
 
 
 @pytest.mark.parametrize('drawn', ['#####', '.#.#\n####', '#####\n#.#.#\n####.', '####\n#..#\n#..#\n####'])
-def test_wherever_the_robot_is_in_what_is_small_it_gets_out(drawn):
-    """What a scanner has seen of a leg, or of itself: a line, an arc, a ring with nothing free in it."""
+def test_wherever_the_robot_is_in_a_small_obstacle_it_gets_out(drawn):
+    """What a scanner has seen of a table, or of the robot itself: a line, an arc, a ring with nothing free in it."""
     small = np.array([[c == '#' for c in line] for line in drawn.split()])
     obstacles, rng = np.zeros((SIDE, SIDE), bool), np.random.default_rng(5)
     obstacles[20 : 20 + small.shape[0], 20 : 20 + small.shape[1]] = small
@@ -132,7 +132,7 @@ def test_a_wall_that_was_seen_with_gaps_is_not_small(gap):
     assert find_escape_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is None
 
 
-def test_what_goes_on_beyond_a_few_cells_is_not_small():
+def test_an_obstacle_that_goes_on_beyond_a_few_cells_is_not_small():
     obstacles = np.zeros((SIDE, SIDE), bool)
     obstacles[20, 16:25] = True
     assert find_escape_cell(shown(costmap(obstacles)), (20.5, 20.5), TOLERANCE) is not None
@@ -161,8 +161,8 @@ def test_a_wall_that_runs_diagonally_is_a_wall():
     assert x > y
 
 
-def test_nor_one_that_runs_diagonally():
-    """The way to the only free cell leads through the point where two of its cells touch."""
+def test_a_second_obstacle_that_runs_diagonally_is_not_crossed():
+    """The line to the only free cell leads through the point where two of its cells touch."""
     rows, columns = np.indices((SIDE, SIDE))
     obstacles = rows + columns == 45
     obstacles[20, 20] = True
@@ -171,7 +171,7 @@ def test_nor_one_that_runs_diagonally():
     assert find_escape_cell(shown(cells), (20.5, 20.5), TOLERANCE) is None
 
 
-def test_a_side_from_which_another_wall_keeps_the_robot_is_no_way_out_that_makes_doubts():
+def test_a_side_from_which_another_wall_keeps_the_robot_raises_no_doubt_about_the_robots_side():
     assert find_escape_cell(shown(costmap(wall(20, 20) | wall(22, 22), margin=1)), (20.5, 20.5), TOLERANCE) == (18, 20)
 
 
@@ -190,13 +190,13 @@ def met_between(obstacles, start, end):
 
 
 def crossings(obstacles, start, end):
-    """How often the way enters an obstacle, that it begins in one counted."""
+    """How often the line enters an obstacle; that it begins in one counts."""
     met = met_between(obstacles, start, end)
     return int(met[0]) + int(np.count_nonzero(met[1:] & ~met[:-1]))
 
 
 def through(obstacles, start, end):
-    """How far the way leads through obstacles."""
+    """How far the line leads through obstacles."""
     return met_between(obstacles, start, end).mean() * math.dist(start, end)
 
 
@@ -220,7 +220,7 @@ def among_walls(rng):
     return obstacles
 
 
-def test_among_walls_a_robot_crosses_the_obstacle_it_is_in_and_only_the_shorter_way():
+def test_among_walls_a_robot_crosses_the_obstacle_it_is_in_and_only_on_its_nearer_side():
     rng, found = np.random.default_rng(4), 0
     for _ in range(150):
         obstacles = among_walls(rng)
@@ -240,7 +240,7 @@ def test_among_walls_a_robot_crosses_the_obstacle_it_is_in_and_only_the_shorter_
 # ------------------------------------------------------------------------------------------------------ how much work
 @pytest.fixture
 def worked_out(monkeypatch):
-    """The places from which a way out had to be worked out."""
+    """The places for which an escape cell had to be computed."""
     places = []
 
     def count(window, position, *others, find=escape._find_escape_cell):
@@ -252,18 +252,18 @@ def worked_out(monkeypatch):
 
 
 def test_for_a_robot_that_stays_in_a_wall_nothing_is_worked_out_again(worked_out):
-    """Though its pose is never quite the same, something else on the map changes, and Nav2 asks, too."""
+    """Though its pose is never quite the same, something else on the map changes, and Nav2 requests a path, too."""
     cells, rng = costmap(wall(20, 20)), np.random.default_rng(6)
-    live_map, navigator, enquiry = live(cells), Navigator(SETTINGS), PathPlanner(SETTINGS, 0.0)
+    live_map, navigator, path_planner = live(cells), Navigator(SETTINGS), PathPlanner(SETTINGS, 0.0)
     navigator.new_goal(Pose2D(30.5, 20.5))
     for i in range(20):
         cells[5, 2:8] = 100 * (i % 2)
         live_map.full(cells, GEOMETRY)
         update, pose = live_map.latest(), Pose2D(20.51 + rng.uniform(0, 0.005), 20.51 + rng.uniform(0, 0.005))
         assert navigator.tick(update, pose).status == NavigationStatus.START_BLOCKED
-        enquiry.update_map(update)
-        enquiry.request(pose, [Pose2D(30.5, 20.5)], start_is_robot=True)
-        assert enquiry.step(lambda planner: planner.search(10)).status == S.START_OCCUPIED
+        path_planner.update_map(update)
+        path_planner.request(pose, [Pose2D(30.5, 20.5)], start_is_robot=True)
+        assert path_planner.step(lambda planner: planner.search(10)).status == S.START_OCCUPIED
     assert len(worked_out) == 2, 'one each for the navigator and the path planner'
 
 
@@ -289,7 +289,7 @@ def test_the_module_has_no_state_that_changes():
     ]
 
 
-def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_on_the_way(worked_out):
+def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_before_the_escape_cell(worked_out):
     """All the time it is a margin at least, so that the grid is the same."""
     cells, find_escape_cell = costmap(wall(20, 20)), EscapeFinder().find_cell
     live_map = live(cells)
@@ -302,7 +302,7 @@ def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_on_the_w
 
 
 @pytest.mark.parametrize('updates', [1, 2])
-def test_nor_once_other_cells_are_free(worked_out, updates):
+def test_what_was_found_before_does_not_count_once_other_cells_are_free(worked_out, updates):
     """Every other update is in the same grid."""
     cells, find_escape_cell = costmap(wall(20, 22)), EscapeFinder().find_cell
     live_map = live(cells)
@@ -315,7 +315,7 @@ def test_nor_once_other_cells_are_free(worked_out, updates):
     assert find_escape_cell(update, (20.1, 20.5), TOLERANCE) == (15, 20)
 
 
-def test_nor_for_another_place_in_the_cell_or_another_tolerance_or_where_the_robot_came_from_the_other_side(worked_out):
+def test_what_was_found_before_counts_for_the_same_place_tolerance_and_side_only(worked_out):
     update, find_escape_cell = shown(costmap(wall(20, 23), margin=0)), EscapeFinder().find_cell
     assert find_escape_cell(update, (21.1, 20.5), TOLERANCE) == (19, 20)
     assert find_escape_cell(update, (21.9, 20.5), TOLERANCE) is None
@@ -324,7 +324,7 @@ def test_nor_for_another_place_in_the_cell_or_another_tolerance_or_where_the_rob
     assert len(worked_out) == 4
 
 
-def test_no_more_is_remembered_than_a_little(worked_out):
+def test_the_memory_of_a_finder_is_bounded(worked_out):
     update, finder = shown(costmap(wall(20, 20))), EscapeFinder()
     for x, y in np.random.default_rng(7).random((200, 2)).tolist():
         finder.find_cell(update, (20 + x, 20 + y), TOLERANCE)
@@ -333,7 +333,7 @@ def test_no_more_is_remembered_than_a_little(worked_out):
 
 
 @pytest.mark.parametrize(('away', 'is_found'), [(MAX_DISTANCE, True), (MAX_DISTANCE + 1, False)])
-def test_however_large_the_tolerance_a_way_out_is_looked_for_in_so_many_cells_only(away, is_found):
+def test_however_large_the_tolerance_an_escape_cell_is_looked_for_in_a_bounded_window(away, is_found):
     """Cells may be small, and a tick must not go with their number."""
     side = 2 * MAX_DISTANCE + 11
     cells = np.full((side, side), 99, np.int8)
@@ -409,47 +409,47 @@ def test_where_the_robot_is_counts_also_while_its_goal_is_blocked():
 
 
 @pytest.mark.parametrize(('last', 'x', 'status'), [(20, 20.4, S.START_OCCUPIED), (22, 22.4, S.FOUND)])
-def test_a_request_from_within_a_wall_is_answered_if_its_side_can_be_told(last, x, status):
-    enquiry = PathPlanner(SETTINGS, 0.0)
-    enquiry.update_map(shown(costmap(wall(20, last))))
-    enquiry.request(Pose2D(x, 20.5), [Pose2D(30.5, 20.5)], start_is_robot=True)
-    answer = enquiry.step(lambda planner: planner.search(10_000))
-    assert answer.status == status
-    assert answer.path is None or (answer.path.points_m[:, 0] >= x).all()
+def test_a_request_from_within_a_wall_is_fulfilled_if_its_side_is_known(last, x, status):
+    path_planner = PathPlanner(SETTINGS, 0.0)
+    path_planner.update_map(shown(costmap(wall(20, last))))
+    path_planner.request(Pose2D(x, 20.5), [Pose2D(30.5, 20.5)], start_is_robot=True)
+    result = path_planner.step(lambda planner: planner.search(10_000))
+    assert result.status == status
+    assert result.path is None or (result.path.points_m[:, 0] >= x).all()
 
 
-def test_an_obstacle_that_appears_within_a_step_is_told_in_the_next_one():
+def test_an_obstacle_that_appears_within_a_step_is_reported_in_the_next_one():
     """The map's thread does not wait for the one that searches."""
     cells = costmap(wall(20, 20))
     update, looks = shown(cells), iter([cells, np.full_like(cells, 100)])
     newer = replace(update, obstacles=lambda box: next(looks)[box.slices] == 100)
-    enquiry = PathPlanner(SETTINGS, 0.0)
-    enquiry.update_map(newer)
-    enquiry.request(Pose2D(18.5, 20.5), [Pose2D(5.5, 20.5)], start_is_robot=True)
-    assert enquiry.step(lambda planner: planner.search(10_000)).status == S.SEARCHING
+    path_planner = PathPlanner(SETTINGS, 0.0)
+    path_planner.update_map(newer)
+    path_planner.request(Pose2D(18.5, 20.5), [Pose2D(5.5, 20.5)], start_is_robot=True)
+    assert path_planner.step(lambda planner: planner.search(10_000)).status == S.SEARCHING
     looks = iter([np.full_like(cells, 100)])
-    assert enquiry.step(lambda planner: planner.search(10_000)).status == S.START_OCCUPIED
+    assert path_planner.step(lambda planner: planner.search(10_000)).status == S.START_OCCUPIED
 
 
 def test_a_start_that_is_blocked_while_the_search_runs_is_left_on_its_own_side_of_the_wall():
     """The nearest free cell is beyond the wall then."""
     live_map, cells = live(costmap(wall(20, 20))), costmap(wall(20, 20))
-    enquiry = PathPlanner(SETTINGS, 0.0)
-    enquiry.update_map(live_map.latest())
-    enquiry.request(Pose2D(16.5, 20.5), [Pose2D(2.5, 2.5)], start_is_robot=True)
-    assert enquiry.step(lambda planner: planner.search(3)).status == S.SEARCHING
+    path_planner = PathPlanner(SETTINGS, 0.0)
+    path_planner.update_map(live_map.latest())
+    path_planner.request(Pose2D(16.5, 20.5), [Pose2D(2.5, 2.5)], start_is_robot=True)
+    assert path_planner.step(lambda planner: planner.search(3)).status == S.SEARCHING
     cells[10:30, 9:20] = 99
     live_map.full(cells, GEOMETRY)
     update = live_map.latest()
     assert update.grid.nearest_free((16, 20), TOLERANCE) == (23, 20)
-    enquiry.update_map(update)
-    answer = enquiry.step(lambda planner: planner.search(10_000))
-    assert answer.status == S.FOUND
-    assert (answer.path.points_m[:, 0] < 20).all()
+    path_planner.update_map(update)
+    result = path_planner.step(lambda planner: planner.search(10_000))
+    assert result.status == S.FOUND
+    assert (result.path.points_m[:, 0] < 20).all()
 
 
 @pytest.mark.parametrize('goal', [(2.5, 2.5), (37.5, 37.5)])
-def test_a_robot_whose_cell_is_blocked_on_its_way_is_led_out_on_its_own_side_of_the_wall(goal):
+def test_a_robot_whose_cell_is_blocked_while_it_drives_is_led_out_on_its_own_side_of_the_wall(goal):
     obstacles = wall(20, 20)
     obstacles[36:, 20] = False
     live_map, cells, navigator = live(costmap(obstacles)), costmap(obstacles), Navigator(SETTINGS)

@@ -58,7 +58,7 @@ class Robot:
 
 @dataclass
 class Drive:
-    """What happened on the way."""
+    """What happened in a drive."""
 
     planner: TimeBoundedPlanner
     robot: Robot
@@ -92,7 +92,7 @@ def drive(
     seed=5,
     **robot,
 ):
-    """A robot on its way to the centre of the goal; happens(tick, robot, planner) may push it or change the map."""
+    """A robot that drives to the centre of the goal; happens(tick, robot, planner) may push it or change the map."""
     grid = Grid(values, corner_cutting=corner_cutting)
     end = centre(goal)
     planner = TimeBoundedPlanner(grid, start, goal, algorithm or tb_wa_star(1.5), k=k, start_tolerance=3)
@@ -149,7 +149,7 @@ def distance_to_free(terrain, point):
 
 
 def crossed(terrain, a, b):
-    """The terrain along the way from a to b, looked at every hundredth of a cell; outside it is blocked."""
+    """The terrain along the line from a to b, looked at every hundredth of a cell; outside it is blocked."""
     shares = np.linspace(0, 1, int(math.dist(a, b) * 100) + 2)
     xs, ys = (np.floor(a[i] + shares * (b[i] - a[i])).astype(int) for i in range(2))
     inside = (xs >= 0) & (ys >= 0) & (xs < terrain.shape[1]) & (ys < terrain.shape[0])
@@ -195,7 +195,7 @@ def thicket():
 
 
 def serpentine():
-    """Corridors of three cells, walls of one; the way turns round at every end."""
+    """Corridors of three cells, walls of one; the route turns round at every end."""
     blocked = np.zeros((31, 40), bool)
     blocked[3::4] = True
     blocked[3::8, -3:] = blocked[7::8, :3] = False
@@ -225,7 +225,7 @@ def test_every_robot_arrives_with_no_restart_and_no_waypoint_behind_a_wall(world
 
 
 @pytest.mark.parametrize('world', MAPS)
-def test_a_robot_that_goes_where_it_is_told_bumps_into_nothing_and_its_waypoint_never_goes_back(world):
+def test_a_robot_that_goes_to_its_waypoints_bumps_into_nothing_and_its_waypoint_never_goes_back(world):
     seen = drive(*world())
     assert seen.robot.bumps == seen.reversals == 0
 
@@ -390,7 +390,7 @@ def test_a_single_pose_across_a_wall_is_taken_for_noise():
 
 @pytest.mark.parametrize('grip', [1.0, 0.3, 0.1])
 def test_where_the_route_turns_round_the_robot_turns_once(grip):
-    """A door closes ahead, and the way leads back past the start."""
+    """A door closes ahead, and the route leads back past the start."""
     blocked = np.zeros((9, 60), bool)
     blocked[4] = True
     blocked[4, 2:4] = blocked[4, 56:58] = False
@@ -401,13 +401,13 @@ def test_where_the_route_turns_round_the_robot_turns_once(grip):
 
     seen = drive(blocked, (20, 2), (40, 6), happens=door_closes, grip=grip)
     xs = np.array([position[0] for position, _, _ in seen.track])
-    ways = np.sign(np.diff(xs)[np.abs(np.diff(xs)) > 0.05])
+    signs = np.sign(np.diff(xs)[np.abs(np.diff(xs)) > 0.05])
     assert seen.arrived
     assert seen.off_route == 0
-    assert np.count_nonzero(np.diff(ways)) == 2  # at the closed door, and at the open one
+    assert np.count_nonzero(np.diff(signs)) == 2  # at the closed door, and at the open one
 
 
-def test_a_way_back_that_lies_on_the_trail_is_followed_from_its_start():
+def test_a_route_that_leads_back_along_the_trail_is_followed_from_its_start():
     terrain = Grid(np.zeros((9, 40), bool)).cost_u16
     follower = Follower(waypoint_distance=DISTANCE, deviation_tolerance=TOLERANCE)
     out = straight(5, 30, 4)
@@ -455,14 +455,14 @@ def test_the_waypoint_is_the_farthest_centre_within_the_distance():
 
 
 @pytest.mark.parametrize('distance', [5.0, 12.0, 40.0])
-def test_the_straight_way_to_the_waypoint_stays_near_the_route(distance):
+def test_the_straight_line_to_the_waypoint_stays_near_the_route(distance):
     terrain = Grid(np.zeros((50, 50), bool)).cost_u16
     route = np.concatenate((straight(2, 20, 4), np.array([(20, y) for y in range(5, 45)], np.int32)))
     for first in range(0, 30, 3):
         x, y = centre(route[first].tolist())
         aim = new_follower(waypoint_distance=distance).aim(terrain, route[first:], (x, y))
-        way = np.linspace((x, y), (aim.x, aim.y), 200)
-        away = np.hypot(*(way[:, None] - (route + 0.5)).T).min(0)
+        line = np.linspace((x, y), (aim.x, aim.y), 200)
+        away = np.hypot(*(line[:, None] - (route + 0.5)).T).min(0)
         assert away.max() <= TOLERANCE / 3 + 0.5  # half a step between two centres
 
 
@@ -489,7 +489,7 @@ def test_what_lies_behind_the_window_makes_no_difference():
         assert whole.aim(terrain, route, (x, 5.0), (4900.5, 4.5)) == cut.aim(terrain, route[: cut.window], (x, 5.0))
 
 
-def test_no_waypoint_leads_through_cells_dearer_than_the_route():
+def test_no_waypoint_leads_through_cells_of_higher_cost_than_the_route():
     costs = np.ones((12, 12), np.float32)
     costs[2:9, 2:9] = 8.0
     planner = TimeBoundedPlanner(Grid(costs), (1, 5), (9, 5), tba_star(), k=1000)
@@ -498,7 +498,7 @@ def test_no_waypoint_leads_through_cells_dearer_than_the_route():
     assert crossed(planner.grid.cost_u16, (1.5, 5.5), (aim.x, aim.y)).max() == planner.grid.cost_u16[0, 0]
 
 
-def test_a_robot_in_a_dear_cell_is_led_out_of_it():
+def test_a_robot_in_a_cell_of_high_cost_is_led_out_of_it():
     costs = np.ones((9, 30), np.float32)
     costs[6:] = 20.0
     aim = new_follower().aim(Grid(costs).cost_u16, straight(2, 25, 5), (4.5, 6.5))

@@ -36,7 +36,9 @@ class Drive:
         for _ in range(ticks):
             update = self.trip._update
             self.trip.tick(search=self.recorder.searching(None))
-            self.recorder.see(self.trip.navigator, self.trip.last, update, self.trip.told[-1].pose, 0.05 * self.ticks)
+            self.recorder.see(
+                self.trip.navigator, self.trip.last, update, self.trip.history[-1].pose, 0.05 * self.ticks
+            )
             self.recorder.end_tick(0.001)
             self.trip.drive()
             self.ticks += 1

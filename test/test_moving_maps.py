@@ -76,8 +76,8 @@ def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody(seed):
     trip = trip_on(FIRST, k=50)
     trip.run(1)
     left, bottom, width, height = 0.0, 0.0, 70, 40
-    while trip.last.status in (S.NAVIGATING, S.WAITING) and len(trip.told) < 300:
-        if len(trip.told) % 5 == 0:
+    while trip.last.status in (S.NAVIGATING, S.WAITING) and len(trip.history) < 300:
+        if len(trip.history) % 5 == 0:
             left -= 0.1 * random.integers(0, 3) + random.choice([0.0, 0.05, 0.013])
             bottom -= 0.1 * random.integers(0, 3) + random.choice([0.0, 0.05, 0.021])
             width, height = width + int(random.integers(3, 6)), height + int(random.integers(3, 6))

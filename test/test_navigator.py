@@ -30,11 +30,11 @@ WALL_WITH_DOOR = """
 
 
 def own_position(trip):
-    pose = trip.told[-1].pose
+    pose = trip.history[-1].pose
     return trip.last.waypoint == pose
 
 
-# ------------------------------------------------------------------------------------------------------ the usual way
+# ------------------------------------------------------------------------------------------------------ usual course
 @pytest.mark.parametrize(
     'algorithm', [tba_star(), tb_wa_star(3.0), tb_gbfs(), rtba_star(), tbaa_star()], ids=lambda a: a.name
 )
@@ -47,7 +47,7 @@ def test_a_robot_reaches_its_goal_around_a_wall(algorithm, k):
     assert trip.restarts == []
 
 
-def test_on_arrival_the_goal_pose_is_told_once_and_the_plan_is_empty():
+def test_on_arrival_the_goal_pose_is_the_waypoint_once_and_the_plan_is_empty():
     trip = Trip(free_room(20, 10), (0.35, 0.85), (1.72, 0.31))
     arrived = trip.run_to_goal()
     assert arrived.waypoint == Pose2D(1.72, 0.31, 0.5)
@@ -63,7 +63,7 @@ def test_the_last_waypoint_is_the_exact_goal_with_its_direction_and_those_before
     first = trip.tick()
     assert first.waypoint.yaw == pytest.approx(0.0, abs=0.3)
     trip.run_to_goal()
-    assert trip.told[-2].tick.waypoint == Pose2D(2.72, 0.57, 0.5)
+    assert trip.history[-2].tick.waypoint == Pose2D(2.72, 0.57, 0.5)
 
 
 def test_the_plan_leads_from_the_robot_to_the_exact_goal():
@@ -78,7 +78,7 @@ def test_the_plan_leads_from_the_robot_to_the_exact_goal():
 def test_walking_along_a_plan_does_not_change_it():
     trip = Trip(picture(WALL_WITH_DOOR), (0.35, 0.85), (1.72, 0.81))
     trip.run_to_goal()
-    changed = [told.tick.plan_changed for told in trip.told]
+    changed = [seen.tick.plan_changed for seen in trip.history]
     assert changed == [True] + [False] * (len(changed) - 2) + [True]
 
 
@@ -110,7 +110,7 @@ def test_a_lost_pose_ends_waypoints_and_keeps_the_plan():
     assert trip.restarts == []
 
 
-def test_with_a_lost_map_the_last_waypoint_is_told_again_while_it_is_in_sight():
+def test_with_a_lost_map_the_last_waypoint_is_repeated_while_it_is_in_sight():
     trip = Trip(picture(WALL_WITH_DOOR), (0.35, 0.85), (1.72, 0.81))
     before = trip.tick()
     lost = trip.tick(map_lost=True)
@@ -122,7 +122,7 @@ def test_with_a_lost_map_the_last_waypoint_is_told_again_while_it_is_in_sight():
     trip.run_to_goal()
 
 
-# ------------------------------------------------------------------------------------------------------ no way
+# ------------------------------------------------------------------------------------------------------ no path
 def test_a_goal_outside_the_map_is_gone_to_by_itself_once_the_map_has_grown_to_it():
     trip = Trip(free_room(10, 10), (0.35, 0.35), (2.5, 0.5))
     tick = trip.tick()
@@ -162,7 +162,7 @@ def test_a_goal_that_gets_blocked_on_the_way_stops_the_robot_until_it_is_free_ag
     trip.run_to_goal()
 
 
-def test_a_free_cell_near_a_blocked_goal_stands_in_for_it():
+def test_a_free_cell_near_a_blocked_goal_replaces_it():
     values = free_room(20, 10)
     values[5, 15] = True
     trip = Trip(values, (0.35, 0.55), (1.55, 0.55))
@@ -480,7 +480,7 @@ def test_resetting_the_search_drops_the_route():
     trip.run_to_goal()
 
 
-def test_a_full_replan_comes_after_so_many_ticks_on_a_map_that_has_changed():
+def test_a_full_replan_comes_after_its_period_on_a_map_that_has_changed():
     trip = Trip(free_room(60, 20), (0.35, 0.95), (5.55, 0.95), full_replan_ticks=4)
     trip.run(8)
     assert trip.restarts == []

@@ -56,15 +56,15 @@ class World:
         self.simulation.set_goal(goal)
         self.ticks = []
         self.moves = 0
-        self.tell(self.simulation.whole_map())
+        self.send_map(self.simulation.whole_map())
 
     @staticmethod
     def placed(geometry, pose):
         x, y = geometry.to_world(pose.x_m / CELL_M, pose.y_m / CELL_M)
         return Pose2D(x, y, pose.yaw + geometry.yaw)
 
-    def tell(self, news):
-        """What the map says goes to the planner, as a patch where it can."""
+    def send_map(self, news):
+        """The map goes to the planner, as a patch where it can."""
         if news is None:
             return
         if news.changed is None:
@@ -81,7 +81,7 @@ class World:
             self.simulation.drive_to(tick.waypoint)
         for _ in range(TICK_STEPS):
             self.simulation.step()
-        self.tell(self.simulation.changed_map())
+        self.send_map(self.simulation.changed_map())
         return tick
 
     def run(self, most_s=120.0, **arguments):
@@ -126,7 +126,7 @@ def test_a_robot_arrives_in_a_changing_world(algorithm):
 
 
 STOPS = [Pose2D(x, y) for x, y in ((1.5, 2.8), (1.5, 4.5), (4.0, 4.5), (4.0, 2.8), (4.0, 1.3), (6.5, 1.3), (6.5, 3.0))]
-"""Each is on the map when the robot is at the one before, and the map grows on the way to each."""
+"""Each is on the map when the robot is at the one before, and the map grows before each."""
 
 
 @pytest.mark.parametrize('jitter', [0.0, 0.5])
@@ -216,7 +216,7 @@ def test_no_robot_is_sent_out_of_a_margin_through_an_obstacle(goal):
 
 @pytest.mark.parametrize('stops_at_m', [0.02, 0.05, 0.1])
 def test_a_robot_that_stops_short_of_its_waypoints_arrives_all_the_same(stops_at_m):
-    """In the office, where the way is dear along the walls, from and to places drawn at random."""
+    """In the office, where costs are high along the walls, from and to places drawn at random."""
     office = read_map(OFFICE)
     rng = np.random.default_rng(1)
     for _ in range(12):

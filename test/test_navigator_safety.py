@@ -2,7 +2,7 @@
 
 Trip.check_waypoint() looks at each tick with an oracle of its own. What happens is drawn by Hypothesis: maps of all
 kinds that change, move, grow and turn, robots that drive towards their waypoints, lag, drift, are pushed and carried
-away, noisy and missing poses, goals anywhere, settings changed on the way.
+away, noisy and missing poses, goals anywhere, settings that change.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Adventure:
         trip.place = trip.place[0] + drift[0], trip.place[1] + drift[1]
 
     def check_plan(self):
-        """What the navigator shows as its plan is legal on the present map, way back and path ahead."""
+        """What the navigator publishes as its plan is legal on the present map, backtracking moves and path ahead."""
         trip = self.trip
         plan = trip.navigator.plan_points()
         if trip.last.status != S.NAVIGATING or len(plan) == 0:
@@ -165,8 +165,8 @@ def test_every_waypoint_is_in_clear_sight_on_the_present_map(noise_m, weighted, 
 @example(seed=62)  # the robot ends in a wall
 @example(seed=5283)
 @given(seed=st.integers(0, 2**32))
-def test_a_robot_that_drives_as_told_reaches_its_goal_whenever_there_is_a_way(seed):
-    """Once the map is quiet, the robot arrives, or the navigator says, rightly, why not."""
+def test_a_robot_that_drives_to_its_waypoints_reaches_its_goal_whenever_a_path_exists(seed):
+    """Once the map is quiet, the robot arrives, or the navigator reports, rightly, why not."""
     adventure = Adventure(seed, noise_m=0.0, weighted=False, maps_move=True)
     for _ in range(60):
         adventure.tick()

@@ -185,7 +185,7 @@ class RecordedTrip(Trip):
         update = self._update
         arguments['search'] = self.recorder.searching(arguments.get('search'))
         tick = super().tick(noise, pose, **arguments)
-        self.recorder.see(self.navigator, tick, update, self.told[-1].pose, 0.05 * len(self.seen))
+        self.recorder.see(self.navigator, tick, update, self.history[-1].pose, 0.05 * len(self.seen))
         self.recorder.end_tick(0.001 * len(self.seen))
         planner = self.navigator.planner
         self.seen.append(
@@ -232,7 +232,7 @@ def test_a_trip_is_shown_as_it_was(tmp_path):
     assert {reason for _, reasons in record.restarts for reason in reasons} >= {RestartReason.MAP_MOVED}
     assert [(tick, reasons) for tick, reasons in record.restarts] == [
         (tick, [str(reason) for reason in told.tick.restarts])
-        for tick, told in enumerate(trip.told)
+        for tick, told in enumerate(trip.history)
         if told.tick.restarts
     ]
 
@@ -245,7 +245,7 @@ def test_pose_waypoint_and_goal_are_in_cells_of_the_map(tmp_path):
     trip.run_to_goal()
     record = trip.close(path)
     columns = record.columns
-    for tick, told in enumerate(trip.told):
+    for tick, told in enumerate(trip.history):
         x, y = geometry.to_grid(told.pose.x_m, told.pose.y_m)
         assert (columns['x'][tick], columns['y'][tick]) == pytest.approx((x, y), abs=1e-3)
         if told.tick.waypoint is not None:
@@ -308,7 +308,7 @@ def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
     update = live.latest()
     for now in range(2):
         trip.tick()
-        recorder.see(trip.navigator, trip.last, update if now == 0 else None, trip.told[-1].pose, float(now))
+        recorder.see(trip.navigator, trip.last, update if now == 0 else None, trip.history[-1].pose, float(now))
         recorder.end_tick(0.0)
         occupancy[:, :20] = 0
         live.full(occupancy, MapGeometry(40, 30, 0.1))
@@ -330,7 +330,7 @@ def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
             occupancy[20, 5 * now : 5 * now + 3] = 100
             live.full(occupancy, MapGeometry(40, 30, 0.1))
             trip.tick()
-            recorder.see(trip.navigator, trip.last, live.latest(), trip.told[-1].pose, float(now))
+            recorder.see(trip.navigator, trip.last, live.latest(), trip.history[-1].pose, float(now))
             recorder.end_tick(0.0)
             seen.append(occupancy == 100)
     for expected, replay in zip(seen, Replay(read_record(path)), strict=True):
@@ -703,7 +703,7 @@ def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):
     update = trip._update
     for now in range(500):
         trip.tick(search=recorder.searching(None))
-        recorder.see(trip.navigator, trip.last, update if now == 0 else None, trip.told[-1].pose, float(now))
+        recorder.see(trip.navigator, trip.last, update if now == 0 else None, trip.history[-1].pose, float(now))
         recorder.end_tick(0.0)
         trip.drive()
         threading.Event().wait(0.001)

@@ -1,8 +1,8 @@
-"""Restarts happen exactly when the rule says so, tick by tick, with a robot on its way and a map that changes.
+"""Restarts happen exactly when the rule asks for it, tick by tick, with a moving robot and a map that changes.
 
 The rule is computed here once more, from the cells, the route and the costs alone: a change restarts the search if it
-blocks the route, makes it dearer than expected, or could shorten it (w c' < what remains of it). While the search runs,
-only arcs next to closed cells could.
+blocks the route, makes it cost more than expected, or could shorten it (w c' < what remains of it). While the
+search runs, only arcs next to closed cells could.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Watch:
         return any(self.closed[y, x] for x, y in [cell, *new.steps_from(cell)])
 
 
-class Errands:
+class Goals:
     """A robot that drives from goal to goal while the map changes in every tick, but for the cells around the robot,
     where the search starts and ends, and around its goal."""
 
@@ -204,7 +204,7 @@ class Errands:
         trip.tick(search=look_and_search)
         if watch is not None and trip.last.status != S.ARRIVED:
             reason = watch.should_restart(old, new)
-            assert restarts == ([] if reason is None else [reason]), f'{trip.last} in tick {len(trip.told)}'
+            assert restarts == ([] if reason is None else [reason]), f'{trip.last} in tick {len(trip.history)}'
             self.updates += 1
         elif had_no_path and planner is not None:
             assert restarts == [RestartReason.NO_PATH]
@@ -237,45 +237,45 @@ class Errands:
     ],
     ids=['TBA*', 'TB-WA*(1.5)', 'TB-WA*(3)', 'TB-GBFS', 'RTBA*', 'eager'],
 )
-def test_restarts_happen_exactly_when_the_rule_says_so(algorithm, expected):
-    errands = Errands(7, algorithm=algorithm)
+def test_restarts_happen_exactly_when_the_rule_asks_for_it(algorithm, expected):
+    goals = Goals(7, algorithm=algorithm)
     for _ in range(1500):
-        errands.tick()
-    assert errands.updates > 1300
-    assert expected <= set(errands.counts) <= expected | {RestartReason.NO_PATH}
-    assert all(errands.counts[reason] > 3 for reason in expected)
+        goals.tick()
+    assert goals.updates > 1300
+    assert expected <= set(goals.counts) <= expected | {RestartReason.NO_PATH}
+    assert all(goals.counts[reason] > 3 for reason in expected)
 
 
 @pytest.mark.parametrize('min_improvement', [0.0, 0.125])
 @pytest.mark.parametrize('algorithm', [tba_star(), rtba_star()], ids=['TBA*', 'RTBA*'])
-def test_with_graded_costs_restarts_happen_exactly_when_the_rule_says_so(algorithm, min_improvement):
-    errands = Errands(8, weighted=True, algorithm=algorithm, min_improvement=min_improvement)
+def test_with_weighted_costs_restarts_happen_exactly_when_the_rule_asks_for_it(algorithm, min_improvement):
+    goals = Goals(8, weighted=True, algorithm=algorithm, min_improvement=min_improvement)
     for _ in range(1000):
-        errands.tick()
-    assert errands.updates > 800
-    assert {RestartReason.BLOCKED, RestartReason.COST_INCREASED} <= set(errands.counts)
-    assert (RestartReason.SHORTCUT_OPENED in errands.counts) == (algorithm.restart == 'lazy')
-    assert RestartReason.OFF_ROUTE not in errands.counts
+        goals.tick()
+    assert goals.updates > 800
+    assert {RestartReason.BLOCKED, RestartReason.COST_INCREASED} <= set(goals.counts)
+    assert (RestartReason.SHORTCUT_OPENED in goals.counts) == (algorithm.restart == 'lazy')
+    assert RestartReason.OFF_ROUTE not in goals.counts
 
 
 @pytest.mark.parametrize('k', [3, 20])
 @pytest.mark.parametrize(
     'algorithm', [tba_star(), tb_wa_star(1.5), tb_gbfs(), rtba_star()], ids=lambda a: f'{a.name} {a.weight}'
 )
-def test_while_the_search_runs_a_change_restarts_it_exactly_when_the_rule_says_so(algorithm, k):
-    errands = Errands(9, algorithm=algorithm, k=k)
+def test_while_the_search_runs_a_change_restarts_it_exactly_when_the_rule_asks_for_it(algorithm, k):
+    goals = Goals(9, algorithm=algorithm, k=k)
     for _ in range(800):
-        errands.tick()
-    assert errands.updates > 700
-    assert errands.counts[RestartReason.BLOCKED] > 5
+        goals.tick()
+    assert goals.updates > 700
+    assert goals.counts[RestartReason.BLOCKED] > 5
 
 
 def test_a_blocked_route_is_left_in_the_tick_that_learns_of_it():
-    errands = Errands(10, algorithm=tb_wa_star(1.5))
+    goals = Goals(10, algorithm=tb_wa_star(1.5))
     blocked = 0
     for _ in range(1000):
-        errands.tick()
-        trip = errands.trip
+        goals.tick()
+        trip = goals.trip
         if trip.last.status == S.NAVIGATING:
             assert Costs(trip.values).along(trip.navigator.planner.route) is not None
         blocked += RestartReason.BLOCKED in trip.last.restarts

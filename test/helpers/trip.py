@@ -69,8 +69,8 @@ def is_free(blocked, x, y):
 
 
 def sees(blocked, a, b):
-    """The straight way from a to b, in cells, begins and ends in free cells and goes through the inside of no blocked
-    one: each blocked cell's square cuts a piece out of the way, and none of the pieces has a length. (sight.py counts
+    """The straight line from a to b, in cells, begins and ends in free cells and goes through the inside of no blocked
+    one: each blocked cell's square cuts a piece out of the line, and none of the pieces has a length. (sight.py counts
     in 1/16384 of a cell.)"""
     if not (is_free(blocked, *a) and is_free(blocked, *b)):
         return False
@@ -91,22 +91,22 @@ def sees(blocked, a, b):
 
 
 @dataclass
-class ReplaySummary:
-    """A tick, and what it was told about the robot."""
+class TickAndPose:
+    """A tick, and the pose that the navigator got."""
 
     tick: Tick
     pose: Pose2D | None
 
 
 class Trip:
-    """The robot is where `place` says, in metres; what the navigator is told of it may be noisy."""
+    """The robot is where `place` says, in metres; the pose that the navigator gets may be noisy."""
 
     def __init__(self, values, start, goal=None, *, geometry=None, corner_cutting=False, **changes):
         self.navigator = Navigator(settings(**changes))
         self.place = start
         self.yaw = 0.0
-        self.way = [start]
-        self.told = []
+        self.track = [start]
+        self.history = []
         self._corner_cutting = corner_cutting
         self._update = None
         self.geometry = geometry or MapGeometry(values.shape[1], values.shape[0], 0.1)
@@ -139,27 +139,27 @@ class Trip:
 
     @property
     def last(self):
-        return self.told[-1].tick
+        return self.history[-1].tick
 
     @property
     def statuses(self):
-        return [told.tick.status for told in self.told]
+        return [seen.tick.status for seen in self.history]
 
     @property
     def restarts(self):
-        return [reason for told in self.told for reason in told.tick.restarts]
+        return [reason for seen in self.history for reason in seen.tick.restarts]
 
     def tick(self, noise=(0.0, 0.0), pose=True, **arguments):
-        told = Pose2D(self.place[0] + noise[0], self.place[1] + noise[1], self.yaw) if pose else None
+        seen_pose = Pose2D(self.place[0] + noise[0], self.place[1] + noise[1], self.yaw) if pose else None
         update, self._update = self._update, None
-        tick = self.navigator.tick(update, told, **arguments)
-        self.told.append(ReplaySummary(tick, told))
+        tick = self.navigator.tick(update, seen_pose, **arguments)
+        self.history.append(TickAndPose(tick, seen_pose))
         self.check_waypoint()
         return tick
 
     def check_waypoint(self):
-        """It is in clear sight of where the robot was told to be, or that place itself."""
-        waypoint, pose = self.last.waypoint, self.told[-1].pose
+        """It is in clear sight of the pose that the navigator got, or that place itself."""
+        waypoint, pose = self.last.waypoint, self.history[-1].pose
         if waypoint is None or pose is None or (waypoint.x_m, waypoint.y_m) == (pose.x_m, pose.y_m):
             return
         here, there = (self.geometry.to_grid(p.x_m, p.y_m) for p in (pose, waypoint))
@@ -168,18 +168,18 @@ class Trip:
         if is_free(self.blocked, *here):
             assert sees(self.blocked, here, there), f'{self.last} from {pose}: {here} to {there}'
         else:
-            self._check_way_out(here, there)
+            self._check_escape(here, there)
 
-    def _check_way_out(self, here, there):
-        """From a blocked cell: in sight of a place near by where it was before, or a place to which the straight way
+    def _check_escape(self, here, there):
+        """From a blocked cell: in sight of a place near by where it was before, or a place to which the straight line
         leads out of what is blocked, and not into it again."""
-        for told in self.told[-50:-1]:
-            if told.pose is not None:
-                before = self.geometry.to_grid(told.pose.x_m, told.pose.y_m)
+        for seen in self.history[-50:-1]:
+            if seen.pose is not None:
+                before = self.geometry.to_grid(seen.pose.x_m, seen.pose.y_m)
                 if math.dist(before, here) <= 1.5 and sees(self.blocked, before, there):
                     return
-        way = np.linspace(here, there, math.ceil(20 * math.dist(here, there)) + 1)
-        met = [not is_free(self.blocked, *place) for place in way.tolist()]
+        line = np.linspace(here, there, math.ceil(20 * math.dist(here, there)) + 1)
+        met = [not is_free(self.blocked, *place) for place in line.tolist()]
         out = next((i for i in range(len(met)) if not any(met[i : i + 6])), 0)  # slivers do not count
         assert not any(met[out:]), f'{self.last}: {here} to {there}'
 
@@ -189,11 +189,11 @@ class Trip:
         if waypoint is None:
             return
         dx, dy = waypoint.x_m - self.place[0], waypoint.y_m - self.place[1]
-        way = math.hypot(dx, dy)
-        share = min(1.0, most_m / way) if way else 0.0
+        distance = math.hypot(dx, dy)
+        share = min(1.0, most_m / distance) if distance else 0.0
         self.place = self.place[0] + share * dx, self.place[1] + share * dy
-        self.yaw = math.atan2(dy, dx) if way > 1e-9 else waypoint.yaw
-        self.way.append(self.place)
+        self.yaw = math.atan2(dy, dx) if distance > 1e-9 else waypoint.yaw
+        self.track.append(self.place)
 
     def run(self, ticks, until=(), most_m=0.1, noise=None):
         """Ticks and drives, until a status is one of these."""
@@ -211,4 +211,4 @@ class Trip:
 
     @property
     def way_length(self):
-        return float(np.hypot(*np.diff(np.array(self.way), axis=0).T).sum())
+        return float(np.hypot(*np.diff(np.array(self.track), axis=0).T).sum())

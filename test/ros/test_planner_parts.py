@@ -334,7 +334,7 @@ def test_rules_that_the_map_has_no_room_for_take_no_message_with_them(worker):
         worker.put_map(as_bytes(unknown))
     assert wait_for(lambda: worker.intake.taken == 2)
     assert worker._problems.counts['parameters'] == 1
-    assert 'the mean cost of a cell is 4095.0' in worker._problems.last
+    assert 'the mean cost is 4095.0' in worker._problems.last
     update = worker.intake.source.live_map.latest()
     assert update.grid.blocked.sum() == 1
     assert update.grid.costs[0, 1] == 1.0
