@@ -214,7 +214,7 @@ class TestReplay:
         main(['replay', str(files.write(tmp_path / 'bag', live.messages())), '-o', str(tmp_path / 'run')])
         assert read_record(tmp_path / 'run').head['budget_s'] == 0.05
 
-    def test_tells_of_it(self, live, tmp_path):
+    def test_is_summarised(self, live, tmp_path):
         with open_bag(files.write(tmp_path / 'bag', live.messages())) as bag:
             told = replay(bag, PARAMETERS)
         assert (told.ticks, told.goals, told.arrived) == (len(live.ticks), 1, 1)
@@ -283,7 +283,7 @@ class TestTopics:
         with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
             assert (bag.topics.map.name, bag.topics.pose.name) == ('/grid', '/pose')
 
-    def test_transforms_come_before_a_pose_that_is_said_only_while_the_robot_moves(self, tmp_path):
+    def test_transforms_come_before_a_pose_that_is_published_only_while_the_robot_moves(self, tmp_path):
         messages = [
             *(item for item in still() if item[1] != '/pose'),
             (0.1, '/amcl_pose', pose_with_covariance(0.1, START)),
@@ -302,7 +302,7 @@ class TestTopics:
         assert '/goal_pose cannot be both pose and goal' in message
         assert '--pose-topic' in message
 
-    def test_that_are_not_there_are_told_with_those_that_are(self, tmp_path):
+    def test_that_do_not_exist_are_refused_with_a_list_of_those_that_do(self, tmp_path):
         message = refusal(files.write(tmp_path / 'bag', still()), TopicNames(goal='/nowhere'))
         assert 'no topic /nowhere' in message
         assert '/goal_pose (geometry_msgs/msg/PoseStamped, 1)' in message
@@ -380,7 +380,7 @@ class TestBadBags:
         assert "'map' and 'base_link'" in message
         assert 'odom to base_link' in message
 
-    def test_that_are_compressed_files_are_told_so(self, tmp_path, capsys):
+    def test_that_are_compressed_files_are_refused_with_advice(self, tmp_path, capsys):
         """Also to who tunes by one, and might have meant a map."""
         path = tmp_path / 'bag_0.mcap.zstd'
         path.write_bytes(b'(\xb5/\xfd')
@@ -433,7 +433,7 @@ class TestGoals:
         assert np.count_nonzero(before.occupancy != after.occupancy) == 12
         assert (after.occupancy[30:33, 20:24] == 100).all()
 
-    def test_that_are_only_said_again_count_once(self, tmp_path):
+    def test_that_are_only_published_again_count_once(self, tmp_path):
         again = [(0.5 + number, '/goal_pose', pose_stamped(0.5 + number, GOAL)) for number in range(5)]
         messages = [*still(), *again, (9.0, '/goal_pose', pose_stamped(9.0, START))]
         with open_bag(files.write(tmp_path / 'bag', messages)) as bag:

@@ -42,7 +42,7 @@ def changed(live, **changes):
 
 
 @pytest.mark.parametrize('what', ['freed', 'unknown'])
-def test_a_map_that_has_lost_most_of_its_obstacles_is_left_if_the_reader_wants_that(live_map, what):
+def test_a_map_that_has_lost_most_of_its_obstacles_is_held_back_on_request(live_map, what):
     changed(live_map, **{what: slice(0, 61)})
     assert live_map.offers_cleared
     assert live_map.latest(leave_cleared=True) is None
@@ -55,13 +55,13 @@ def test_a_map_that_has_lost_most_of_its_obstacles_is_left_if_the_reader_wants_t
     )
 
 
-def test_a_map_that_has_lost_less_than_half_of_them_is_not(live_map):
+def test_a_map_that_has_lost_less_than_half_of_its_obstacles_is_not_held_back(live_map):
     changed(live_map, freed=slice(0, 59))
     assert not live_map.offers_cleared
     assert not live_map.latest(leave_cleared=True).cleared
 
 
-def test_nor_is_one_that_is_blocked_where_it_was_not(live_map):
+def test_a_map_with_new_obstacles_is_not_held_back(live_map):
     cells = np.zeros((SIDE, SIDE), np.int8)
     cells[3, 3] = LETHAL
     live_map.full(cells, GEOMETRY)
@@ -84,7 +84,7 @@ def test_a_few_obstacles_that_were_all_may_go(live_map):
     assert live_map.latest(leave_cleared=True) is not None
 
 
-def test_obstacles_that_come_back_leave_nothing_to_tell(live_map):
+def test_obstacles_that_come_back_leave_no_change_to_report(live_map):
     for _ in range(3):
         live_map.full(np.zeros((SIDE, SIDE), np.int8), GEOMETRY)
         assert live_map.latest(leave_cleared=True) is None
@@ -93,14 +93,14 @@ def test_obstacles_that_come_back_leave_nothing_to_tell(live_map):
         assert live_map.latest() is None
 
 
-def test_patches_clear_a_map_too(live_map):
+def test_patches_can_clear_a_map(live_map):
     for y in range(0, SIDE, 20):
         live_map.patch(np.zeros((20, SIDE), np.int8), (0, y))
     assert live_map.latest(leave_cleared=True) is None
     assert live_map.latest().cleared
 
 
-def test_what_does_not_come_back_is_told_when_the_rest_has(live_map):
+def test_obstacles_that_stay_away_are_reported_when_the_rest_is_back(live_map):
     live_map.full(np.zeros((SIDE, SIDE), np.int8), GEOMETRY)
     assert live_map.latest(leave_cleared=True) is None
     changed(live_map, freed=slice(0, 10))
@@ -166,14 +166,14 @@ def test_the_wait_begins_again_when_the_obstacles_have_been_back():
         assert reader.look() is None
 
 
-def test_a_cleared_map_that_comes_in_the_very_moment_of_the_look_is_waited_for_too():
+def test_a_map_that_is_cleared_during_the_look_is_held_back():
     reader = Reader()
     latest = reader.map.latest
     reader.map.latest = lambda **options: (reader.clear(), latest(**options))[1]
     assert reader.look() is None
 
 
-def test_who_may_not_wait_gets_the_map_at_once():
+def test_a_reader_that_may_not_wait_gets_the_map_at_once():
     reader = Reader()
     reader.clear()
     assert reader.look() is None

@@ -315,7 +315,7 @@ class TestPicture:
         shown = (picture.BLOCKED_COLOUR, picture.EXPANDED_COLOUR, picture.AHEAD_COLOUR, picture.GOAL_COLOUR)
         assert {ImageColor.getrgb(colour) for colour in shown} <= colours
 
-    def test_is_drawn_of_a_failure_too(self, room):
+    def test_is_drawn_of_a_failed_run(self, room):
         room.write_text(ROOM.replace('....@.@..', '.@..@.@..').replace('.@@@@.@..', '.@@@@@@..'))
         result = run_command('solve', room, '--start', 2, 2, '--goal', 8, 6, '--png', room.with_suffix('.png'))
         assert result.returncode == 1

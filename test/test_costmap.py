@@ -202,7 +202,7 @@ def test_a_radius_of_whole_cells_includes_the_last_of_them_in_spite_of_rounding(
     ('keywords', 'cost'),
     [({}, 1.0), ({'unknown_cost': 3.0}, 3.0), ({'allow_unknown': False, 'unknown_cost': 3.0}, math.inf)],
 )
-def test_unknown_is_free_costly_or_blocked(keywords, cost):
+def test_unknown_is_free_of_high_cost_or_blocked(keywords, cost):
     rules = CostmapConfig(resolution_m=1.0, **keywords)
     assert Costmap([[0, -1, 0]], rules).costs.tolist() == [[1.0, cost, 1.0]]
 

@@ -80,7 +80,7 @@ def test_the_largest_bound_reaches_along_a_row_longer_than_it(mode):
 
 
 @MODES
-def test_bytes_views_and_read_only_arrays_are_taken_too(mode):
+def test_bytes_views_and_read_only_arrays_are_accepted(mode):
     obstacles = np.random.default_rng(3).random((20, 30)) < 0.05
     obstacles.flags.writeable = False
     expected = one_by_one(obstacles[::2, 3:9], 5)

@@ -43,7 +43,7 @@ def python_blocks_with_our_library():
 
 
 @pytest.mark.parametrize('block', list(python_blocks_with_our_library()))
-def test_a_python_block_prints_what_its_comments_say(block, tmp_path):
+def test_a_python_block_prints_what_its_comments_show(block, tmp_path):
     script = tmp_path / 'block.py'
     script.write_text(block)
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)

@@ -54,14 +54,14 @@ def test_the_shortest_path_does_not_depend_on_how_the_map_is_turned():
 
 
 @pytest.mark.parametrize('goal', [(7.0, 0.0), (4.1, 0.0), (99.0, 0.0)], ids=['shut off', 'in the wall', 'outside'])
-def test_where_there_is_no_way_there_is_no_shortest_one(goal):
+def test_without_a_path_there_is_no_shortest_path(goal):
     map_ = wall(room(), 4.0, -2.0, 5.95)
     map_.occupancy[-1, :] = 100
     drive = Drive(map_, RULES, (1.0, 0.0), goal)
     assert drive.shortest_m is None
 
 
-def test_the_way_driven_is_as_long_as_the_poses_tell():
+def test_the_driven_path_has_the_length_between_the_poses():
     drive = Drive(room(), RULES, (0.0, 0.0), (3.0, 4.0))
     for place in [(0.0, 0.0), (3.0, 0.0), (3.0, 0.001), (3.0, 4.0)]:
         drive.see_pose(place)
@@ -85,7 +85,7 @@ def test_a_map_of_another_size_is_passed_over():
     assert not drive.appeared.any()
 
 
-def test_a_picture_shows_what_appeared_where_it_restarted_and_both_ways(tmp_path):
+def test_a_picture_shows_obstacles_restarts_and_both_paths(tmp_path):
     drive = Drive(room(), RULES, (0.0, 0.0), (8.0, 5.0))
     drive.see_restarts({'blocked': 0, 'shortcut_opened': 0})
     drive.save_picture(tmp_path / 'before.png', title='before')

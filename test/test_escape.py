@@ -54,7 +54,7 @@ def wall(first, last):
 
 
 @pytest.mark.parametrize('x', [20.01, 20.3, 20.5, 20.7, 20.99])
-def test_nobody_knows_on_which_side_of_a_thin_wall_a_robot_in_it_is(x):
+def test_the_side_of_a_robot_in_a_thin_wall_is_unknown(x):
     assert find_escape_cell(shown(costmap(wall(20, 20))), (x, 20.5), TOLERANCE) is None
 
 
@@ -97,7 +97,7 @@ def test_a_robot_goes_back_to_the_side_of_a_thin_wall_where_it_was(x, came_from,
 
 
 @pytest.mark.parametrize('came_from', [(11.5, 20.5), (-3.0, 20.5), (20.5, 22.5)])
-def test_where_a_robot_was_tells_nothing_if_it_is_far_away_or_an_obstacle_now(came_from):
+def test_an_earlier_place_is_ignored_if_it_is_far_away_or_blocked_now(came_from):
     assert find_escape_cell(shown(costmap(wall(20, 20))), (20.5, 20.5), TOLERANCE, came_from) is None
 
 
@@ -380,7 +380,7 @@ def test_a_robot_that_begins_in_a_thin_wall_stays_until_it_is_seen_beside_it():
     assert navigator.tick(None, Pose2D(22.6, 20.5)).status == NavigationStatus.NAVIGATING
 
 
-def test_where_the_robot_was_before_its_last_goal_or_its_pose_was_lost_tells_nothing():
+def test_places_before_the_last_goal_or_a_lost_pose_are_ignored():
     navigator, update = Navigator(SETTINGS), shown(costmap(wall(20, 20)))
     for interrupt in (lambda: navigator.tick(None, None), lambda: navigator.cancel() and navigator.tick(None, None)):
         navigator.new_goal(Pose2D(5.5, 20.5))

@@ -177,7 +177,7 @@ def test_switching_paths_by_the_rule_shortens_paths_and_shortcuts_hardly_do(quic
         assert part.suboptimality('TBA*, shortcut', R) == pytest.approx(basic, rel=0.01)
 
 
-def test_problems_of_2009_are_as_long_as_its_range_says(quick):
+def test_problems_of_2009_have_lengths_within_its_range(quick):
     for row in quick('2009'):
         assert 90 <= float(row['optimal_cost']) <= 200
 

@@ -255,7 +255,7 @@ def test_a_robot_that_stops_short_of_its_waypoints_comes_round_the_corners_of_a_
     assert seen.arrived
 
 
-def test_a_noisy_robot_that_stands_still_is_not_led_away_by_its_own_noise():
+def test_a_noisy_robot_that_does_not_move_is_not_led_away_by_its_own_noise():
     seen = drive(np.zeros((9, 60), bool), (20, 4), (55, 4), noise=0.7, speed=0.0, most=3000)
     assert seen.off_route == 0
     assert seen.planner.current_cell[0] <= 20 + TOLERANCE
@@ -288,7 +288,7 @@ def test_where_the_map_changes_the_robot_follows_the_new_route():
 @pytest.mark.parametrize('robot', ['exact', 'lags', 'stops short'])
 @pytest.mark.parametrize('noise', [0.0, 0.2])
 @pytest.mark.parametrize('world', MAPS)
-def test_with_costs_that_fall_off_from_the_walls_the_robot_arrives_as_well(world, noise, robot):
+def test_a_robot_arrives_where_costs_decrease_from_the_walls(world, noise, robot):
     blocked, start, goal = world()
     near = distance_transform_edt(~np.pad(blocked, 1, constant_values=True))[1:-1, 1:-1]
     costs = np.where(blocked, np.inf, 1 + 6 * np.exp(-0.5 * near)).astype(np.float32)
@@ -298,7 +298,7 @@ def test_with_costs_that_fall_off_from_the_walls_the_robot_arrives_as_well(world
 
 
 @pytest.mark.parametrize('robot', ['exact', 'stops short'])
-def test_with_costs_that_jump_from_cell_to_cell_the_robot_arrives_as_well(robot):
+def test_a_robot_arrives_where_costs_jump_from_cell_to_cell(robot):
     blocked, start, goal = rooms()
     costs = np.random.default_rng(2).choice([1.0, 1.5, 2.0, 4.0], blocked.shape).astype(np.float32)
     costs[blocked] = np.inf
@@ -333,7 +333,7 @@ def push(at_tick, dx, dy):
 
 
 @pytest.mark.parametrize(('dx', 'dy'), [(0, 3.5), (0, -3.5), (3.5, 0), (-3.5, 0), (-7, 0)])
-def test_a_push_within_the_tolerance_or_back_the_way_it_came_restarts_nothing(dx, dy):
+def test_a_push_within_the_tolerance_or_back_along_the_trail_restarts_nothing(dx, dy):
     seen = drive(np.zeros((21, 60), bool), (3, 10), (55, 10), happens=push(50, dx, dy))
     assert seen.arrived
     assert seen.off_route == seen.hidden == 0

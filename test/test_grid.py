@@ -36,7 +36,7 @@ def assert_same(grid, fresh):
 
 @settings(max_examples=200)
 @given(problems(max_side=8))
-def test_every_step_costs_what_the_oracle_says(problem):
+def test_every_step_costs_what_the_oracle_computes(problem):
     grid, terrain = problem.grid(), problem.terrain()
     for u in ((x, y) for y in range(grid.height) for x in range(grid.width)):
         assert grid.is_blocked(u) == (u not in terrain.cost)

@@ -233,7 +233,7 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
             assert (following.route, following.restarts) == (observing.route, observing.restarts)
 
 
-def test_a_map_that_says_the_same_again_is_no_news():
+def test_a_map_with_the_same_values_is_no_update():
     live_map = LiveMap(RULES['inflated'])
     occupancy = occupancy_of(bytes(range(200)), (10, 20))
     live_map.full(occupancy, MapGeometry(20, 10, 0.05))
@@ -244,7 +244,7 @@ def test_a_map_that_says_the_same_again_is_no_news():
     assert live_map.latest() is None
 
 
-def test_a_change_that_was_undone_before_it_was_fetched_is_no_news():
+def test_a_change_that_was_undone_before_it_was_fetched_is_no_update():
     live_map = LiveMap(RULES['plain'])
     live_map.full(np.zeros((10, 20), np.int8), MapGeometry(20, 10, 0.05))
     live_map.latest()

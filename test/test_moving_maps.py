@@ -69,7 +69,7 @@ def test_the_plan_of_the_tick_that_moves_the_map_is_the_old_one_and_lies_in_free
 
 
 @pytest.mark.parametrize('seed', range(8))
-def test_a_map_that_grows_and_shifts_with_every_update_stops_nobody(seed):
+def test_a_map_that_grows_and_shifts_with_every_update_does_not_stop_the_robot(seed):
     random = np.random.default_rng(seed)
     still = trip_on(FIRST)
     still.run_to_goal()

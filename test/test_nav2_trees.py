@@ -78,7 +78,7 @@ def robot(request):
     return Robot(request.param)
 
 
-def test_while_tb_planner_answers_nobody_else_is_asked(robot):
+def test_while_tb_planner_responds_no_other_server_is_asked(robot):
     assert [robot.tree.tick(time_s) for time_s in (0, 0.1, 4, 8)] == [RUNNING] * 4
     assert robot.done == [robot.first] * 3
     assert robot.paths == ['tb_planner']
@@ -91,7 +91,7 @@ def test_planner_server_is_asked_where_tb_planner_has_no_path(robot):
     assert robot.paths == ['planner_server']
 
 
-def test_planner_server_is_asked_where_tb_planner_does_not_answer(robot):
+def test_planner_server_is_asked_where_tb_planner_does_not_respond(robot):
     robot.tb_planner_answers = False
     assert robot.tree.tick(0) == RUNNING
     assert robot.done == [robot.first, robot.second]

@@ -83,7 +83,7 @@ def test_walking_along_a_plan_does_not_change_it():
 
 
 # ------------------------------------------------------------------------------------------------------ what is missing
-def test_without_a_goal_there_is_nothing_to_tell():
+def test_without_a_goal_there_is_no_waypoint_no_plan_and_no_restart():
     trip = Trip(free_room(5, 5), (0.25, 0.25))
     tick = trip.tick()
     assert (tick.status, tick.waypoint, tick.plan_changed, tick.restarts) == (S.IDLE, None, False, ())
@@ -145,7 +145,7 @@ def test_a_blocked_goal_is_gone_to_by_itself_once_it_is_free():
     trip.run_to_goal()
 
 
-def test_a_goal_that_gets_blocked_on_the_way_stops_the_robot_until_it_is_free_again():
+def test_a_goal_that_becomes_blocked_stops_the_robot_until_it_is_free_again():
     trip = Trip(free_room(20, 10), (0.35, 0.55), (1.55, 0.55))
     trip.run(3)
     values = free_room(20, 10)
@@ -462,7 +462,7 @@ def test_other_tolerances_and_distances_keep_the_search():
     assert trip.restarts == []
 
 
-def test_a_wider_goal_tolerance_finds_a_stand_in_for_a_blocked_goal():
+def test_a_wider_goal_tolerance_finds_a_replacement_for_a_blocked_goal():
     values = free_room(20, 10)
     values[3:8, 12:18] = True
     trip = Trip(values, (0.35, 0.55), (1.55, 0.55))

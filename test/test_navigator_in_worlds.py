@@ -130,7 +130,7 @@ STOPS = [Pose2D(x, y) for x, y in ((1.5, 2.8), (1.5, 4.5), (4.0, 4.5), (4.0, 2.8
 
 
 @pytest.mark.parametrize('jitter', [0.0, 0.5])
-def test_a_map_that_grows_and_shifts_on_the_way_stops_nobody(jitter):
+def test_a_map_that_grows_and_shifts_does_not_stop_a_driving_robot(jitter):
     world = World('unknown', sensor_radius_m=2.5, growing_map=True, map_jitter=jitter, k=200)
     assert world.tick().status == S.GOAL_OUTSIDE_MAP
     for goal in [*STOPS, GOAL]:

@@ -255,7 +255,7 @@ def test_settings_may_change_while_the_planner_runs_and_bad_ones_are_refused():
         assert getattr(planner, name) == good
 
 
-def test_trace_back_that_is_not_sliced_stays_so():
+def test_trace_back_that_is_not_sliced_stays_unsliced():
     planner = TimeBoundedPlanner(Grid(field()), (0, 4), (29, 4))
     with pytest.raises(ValueError, match='trace_steps is None'):
         planner.trace_steps = 5

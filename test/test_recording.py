@@ -151,7 +151,7 @@ def test_recording_changes_nothing(tmp_path):
     assert recorded.expansions == plain.expansions
 
 
-def test_restarts_are_told_in_their_tick_with_their_reason(tmp_path):
+def test_restarts_are_recorded_in_their_tick_with_their_reason(tmp_path):
     blocked = rooms(np.random.default_rng(6))
     planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (58, 38), tb_wa_star(1.5), k=9)
     _, seen, record = walk(tmp_path / 'walk.tbrun', planner, WORLDS['changing'](blocked))
@@ -269,7 +269,7 @@ def test_before_the_first_map_there_are_no_places(tmp_path):
     assert [event for event in record.events if 'goal' in event] == [{'tick': 1, 'goal': [55.0, 5.5]}]
 
 
-def test_a_recorder_that_comes_late_tells_all(tmp_path):
+def test_a_recorder_that_starts_late_records_the_whole_state(tmp_path):
     path = tmp_path / 'trip.tbrun'
     trip = Trip(wall(30), (0.55, 0.55), (5.5, 0.55), k=60)
     update = trip._update
@@ -281,7 +281,7 @@ def test_a_recorder_that_comes_late_tells_all(tmp_path):
     compare(trip.seen, trip.close(path))
 
 
-def test_obstacles_margins_and_unknown_cells_are_told_apart(tmp_path):
+def test_obstacles_margins_and_unknown_cells_are_distinguished(tmp_path):
     occupancy = np.full((30, 40), -1, np.int8)
     occupancy[:, :25] = 0
     occupancy[10:12, 10:12] = 100
@@ -455,7 +455,7 @@ def test_a_record_made_by_somebody_else_is_refused(tmp_path, bad):
         read_record(path)
 
 
-def test_too_few_entries_for_the_ticks_are_told(tmp_path):
+def test_too_few_entries_for_the_ticks_are_reported(tmp_path):
     path = tmp_path / 'no.tbrun'
     data = written(tmp_path).read_bytes()
     first = next(chunk for chunk in Chunks(data) if chunk.head['kind'] == 'ticks')
@@ -586,14 +586,14 @@ def a_status_that_is_a_number(head, columns):
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )
-def test_what_does_not_fit_together_is_refused_with_what_it_is(tmp_path, change, told):
+def test_inconsistent_records_are_refused_with_the_reason(tmp_path, change, told):
     read_record(changed(tmp_path, no_change))
     with pytest.raises(BadRecord, match=told):
         read_record(changed(tmp_path, change))
 
 
 @pytest.mark.parametrize('name', ['expanded', 'changes'])
-def test_cells_that_the_map_has_not_are_told_of_and_not_made_room_for(tmp_path, name):
+def test_cells_outside_the_map_are_reported_and_take_no_memory(tmp_path, name):
     replay = Replay(read_record(changed(tmp_path, beyond_the_map(name))))
     with pytest.raises(BadRecord, match='tick 1 names cell 17179869184; the map has 12000 cells'):
         list(replay)
@@ -606,7 +606,7 @@ def test_a_title_that_is_no_text_is_refused(tmp_path):
         read_record(path)
 
 
-def test_a_full_disk_is_told_of_and_closing_does_not_fail(tmp_path):
+def test_a_full_disk_is_reported_and_closing_does_not_fail(tmp_path):
     """What the file has not taken is in its buffer still, and closing it tries again."""
     written_by = RecordWriter('/dev/null', About(), chunk_s=1000)
     written_by._file.close()
@@ -668,7 +668,7 @@ def test_the_record_of_the_run_before_is_kept_and_only_that(tmp_path):
         assert older.read_bytes() == runs[-1]
 
 
-def test_nothing_else_is_moved_out_of_the_way_or_written_over(tmp_path):
+def test_no_other_file_is_moved_or_overwritten(tmp_path):
     path, older, link = tmp_path / 'run.tbrun', tmp_path / 'run.1.tbrun', tmp_path / 'link.tbrun'
     path.write_text('Minutes of a meeting')
     keep_older(path)
@@ -713,7 +713,7 @@ def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):
     assert 'No space left' in recorder.error
 
 
-def test_a_clock_that_is_set_stands_still_meanwhile(tmp_path):
+def test_a_jump_of_the_clock_adds_no_time_to_the_record(tmp_path):
     """As a simulated one may be, on by decades or back."""
     path = tmp_path / 'run.tbrun'
     writes = RecordWriter(path, About())
@@ -723,7 +723,7 @@ def test_a_clock_that_is_set_stands_still_meanwhile(tmp_path):
     assert read_record(path).columns['time_us'].tolist() == [0, 500_000, 0, 500_000, 0, 500_000]
 
 
-def test_frames_that_nobody_writes_are_dropped_and_all_is_told_anew(tmp_path, monkeypatch):
+def test_frames_that_exceed_the_queue_are_dropped_and_the_whole_state_follows(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, 'MAX_WAITING_BYTES', 40_000)
     path = tmp_path / 'trip.tbrun'
     trip = RecordedTrip(path, wall(30), (0.55, 0.55), (5.5, 0.55), k=40)

@@ -472,7 +472,7 @@ def test_a_map_that_frees_the_goal_sends_the_agent_to_it():
 
 
 @pytest.mark.parametrize('algorithm', [tba_star(), rtba_star(), tbaa_star()], ids=lambda a: a.name)
-def test_a_goal_that_is_blocked_and_freed_on_the_way_is_reached(algorithm):
+def test_a_goal_that_is_blocked_and_freed_during_the_walk_is_reached(algorithm):
     planner = planner_on(open_field(), (0, 2), (8, 2), algorithm, k=3)
     planner.step()
     planner.observe(BLOCKED, at=(8, 2))

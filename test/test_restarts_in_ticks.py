@@ -282,7 +282,7 @@ def test_a_blocked_route_is_left_in_the_tick_that_learns_of_it():
     assert blocked > 20
 
 
-def test_changes_that_matter_to_neither_never_restart_the_search():
+def test_changes_that_affect_neither_route_nor_search_never_restart_it():
     """Obstacles come and go by the thousand, next to the route, behind the robot and far away."""
     width, height = 120, 60
     values = np.zeros((height, width), bool)

@@ -37,7 +37,7 @@ def decimals_of(path):
 
 
 @pytest.mark.parametrize('folder', ['bg512', 'rooms', 'sc1', 'dao'])
-def test_plans_are_as_long_as_the_scen_files_say(maps_folder, folder, record_property):
+def test_plans_have_the_lengths_of_the_scen_files(maps_folder, folder, record_property):
     files = sorted((maps_folder / folder).glob('*.map.scen'))
     if not files:
         pytest.skip(f'no .scen files in {maps_folder / folder}')

@@ -80,7 +80,7 @@ def test_speed_and_acceleration_limits_are_kept_whatever_is_commanded():
     assert sim.collisions == 0
 
 
-def test_a_commanded_arc_ends_where_the_circle_says():
+def test_a_commanded_arc_ends_on_its_circle():
     sim = simulation(start=(5.0, 5.0, 0.0), limits=Limits(max_acceleration_m_s2=1e3, max_turn_acceleration_rad_s2=1e3))
     for _ in run(sim, 2.0):
         sim.command(0.5, 1.0)
@@ -299,7 +299,7 @@ def test_nothing_appears_near_the_robot_or_its_goal():
     assert (before[98:102, 130:140] == 100).any()
 
 
-def test_what_stands_near_the_robot_goes_in_time_and_nothing_takes_its_place():
+def test_obstacles_near_the_robot_vanish_in_time_and_are_not_replaced():
     change = RandomChange(rate=10.0, period_s=0.5, size_m=0.3, open_walls=False)
     sim = simulation(world='changing', change=change, start=(2.0, 2.0, 0.0))
     run_through(sim, 0.6)
@@ -362,7 +362,7 @@ def test_an_obstacle_that_goes_leaves_what_was_beneath_and_what_overlaps_it():
     np.testing.assert_array_equal(sim.true_map.occupancy, expected)
 
 
-def test_an_obstacle_waits_until_the_robot_is_out_of_its_way():
+def test_an_obstacle_appears_only_after_the_robot_has_left_its_place():
     script = [Obstacle(x_m=2.0, y_m=5.0, width_m=0.5, height_m=0.5, at_s=0.5)]
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script)
     run_through(sim, 1.0)
@@ -433,7 +433,7 @@ def test_an_obstacle_in_an_unknown_world_is_known_once_it_is_seen():
     assert sim.changed_map().occupancy[100, 155] == 100
 
 
-def test_a_robot_that_stands_sees_what_appears_and_vanishes():
+def test_a_robot_that_does_not_move_sees_what_appears_and_vanishes():
     script = [Obstacle(x_m=4.0, y_m=5.0, width_m=0.5, height_m=0.5, at_s=1.0, for_s=1.0)]
     sim = simulation(world='unknown', sensor_radius_m=3.0, script=script)
     seen = []
@@ -495,7 +495,7 @@ def test_a_growing_map_has_unknown_ground_around_it_also_beyond_the_true_map():
     assert sim.changed_map().changed is None
 
 
-def test_a_late_joiner_is_told_the_whole_map_where_it_was_last_said_to_be():
+def test_a_late_joiner_gets_the_whole_map_with_its_last_geometry():
     sim = simulation(world='unknown', sensor_radius_m=1.0, growing_map=True, map_jitter=0.5)
     news = sim.changed_map()
     whole = sim.whole_map()
@@ -611,7 +611,7 @@ class TestDemoMaps:
             file = f'{name}.{ending}'
             assert (tmp_path / file).read_bytes() == (ROOT / 'maps' / file).read_bytes()
 
-    def test_there_is_another_way_when_the_script_blocks_the_shortest(self, name, goal):
+    def test_there_is_another_path_when_the_script_blocks_the_shortest(self, name, goal):
         plan = read_map(ROOT / 'maps' / f'{name}.yaml')
         script = read_script(ROOT / 'config' / f'{name}_obstacles.yaml')
         start, end = plan.cell_at(0.0, 0.0), plan.cell_at(*goal)

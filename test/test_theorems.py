@@ -167,7 +167,7 @@ def test_theorem_1_of_2012_unknown_walls_end_with_no_path(algorithm, k):
 @pytest.mark.parametrize('k', [1, 4, 64])
 @pytest.mark.parametrize('restart', ['eager', 'lazy', 'path_cost_increased'])
 @pytest.mark.parametrize('algorithm', [tba_star, lambda **o: tb_wa_star(2.2, **o), tb_gbfs], ids=['1', '2.2', 'gbfs'])
-def test_theorem_1_a_map_that_closes_on_the_way_ends_with_no_path_and_one_that_opens_is_solved(algorithm, restart, k):
+def test_theorem_1_a_map_that_closes_ends_with_no_path_and_one_that_opens_is_solved(algorithm, restart, k):
     planner = TimeBoundedPlanner(Grid(np.zeros((7, 9), dtype=bool)), (0, 3), (8, 3), algorithm(restart=restart), k)
     for _ in range(2):
         assert planner.step() is Status.MOVED

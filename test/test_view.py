@@ -162,13 +162,13 @@ def test_a_title_that_is_not_of_letters_does_not_keep_the_page_from_being_writte
     assert '>Halle ?</title>' in (tmp_path / 'shown.html').read_text(encoding='utf-8')
 
 
-def test_the_command_writes_beside_the_record_where_nothing_is_said(tmp_path):
+def test_the_command_writes_beside_the_record_by_default(tmp_path):
     make_record(tmp_path / 'walk.tbrun', 'static', 300)
     assert run_view(tmp_path / 'walk.tbrun').returncode == 0
     assert (tmp_path / 'walk.html').stat().st_size > 10_000
 
 
-def test_the_command_serves_nothing_unless_told_to(example, tmp_path):
+def test_the_command_serves_nothing_by_default(example, tmp_path):
     page = tmp_path / 'page.html'
     for option, value in (('--port', '8000'), ('--host', '0.0.0.0')):
         done = run_view(example[1].with_suffix('.tbrun'), '-o', page, option, value)
@@ -199,7 +199,7 @@ def test_the_command_refuses_what_it_cannot_show(tmp_path):
         assert why in done.stderr
 
 
-def test_the_command_tells_what_it_leaves_out_of_a_record_that_was_cut_off(example, tmp_path):
+def test_the_command_reports_what_it_leaves_out_of_a_record_that_was_cut_off(example, tmp_path):
     data, path = example[1].with_suffix('.tbrun').read_bytes(), tmp_path / 'cut.tbrun'
     path.write_bytes(data + b'\x40\0\0\0torn')
     done = run_view(path)
@@ -275,7 +275,7 @@ def is_running(pid):
 
 
 # -------------------------------------------------------------------------------------------------- in a browser
-def test_it_opens_from_disk_and_tells_of_the_run(shown):
+def test_the_page_opens_from_disk_and_describes_the_run(shown):
     page, record = shown
     assert page.run('tbPlanner.record.ticks') == record.ticks
     assert page.run('document.title') == 'Rooms'
@@ -519,7 +519,7 @@ def test_a_restart_that_has_come_and_is_not_listed_yet_is_no_trouble(shown):
     page.wait_for(f'document.querySelectorAll("#restarts button")[{listed}]?.ariaCurrent === "true"')
 
 
-def test_it_plays_to_the_end_and_stops_there(shown):
+def test_the_page_plays_to_the_end_and_stops_there(shown):
     page, record = shown
     page.run('document.getElementById("speed").value = "16"')
     page.press('Home')
@@ -665,14 +665,14 @@ def test_a_large_record_is_in_the_page_in_pieces(browser, tmp_path, example, mon
     page.close()
 
 
-def test_a_page_without_a_record_says_so(browser, tmp_path):
+def test_a_page_without_a_record_shows_an_error(browser, tmp_path):
     page = shown_from(browser, tmp_path / 'none.html', b'')
     page.wait_for('document.getElementById("message")?.textContent.length > 0')
     assert 'contains no record' in page.run('document.getElementById("message").textContent')
     page.close()
 
 
-def test_what_is_not_a_record_is_said_on_the_page(browser, tmp_path):
+def test_a_file_that_is_no_record_is_reported_on_the_page(browser, tmp_path):
     path = tmp_path / 'bad.html'
     path.write_text(make_page(b'something else'), encoding='utf-8')
     page = browser.open(path.as_uri())
@@ -692,7 +692,7 @@ def a_root_beyond_the_map(head, columns):
 
 
 @pytest.mark.parametrize('change', [beyond_the_map('expanded'), beyond_the_map('changes'), a_root_beyond_the_map])
-def test_cells_that_the_map_has_not_do_not_keep_the_page_busy(browser, tmp_path, example, change):
+def test_cells_outside_the_map_do_not_keep_the_page_busy(browser, tmp_path, example, change):
     data = example[1].with_suffix('.tbrun').read_bytes()
     page = shown_from(browser, tmp_path / 'beyond.html', changed_record(data, change))
     page.wait_for(LOADED)
@@ -720,7 +720,7 @@ def a_map_that_is_not_there(head, columns):
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )
-def test_what_does_not_fit_together_is_said_on_the_page(browser, tmp_path, example, change, told):
+def test_inconsistent_records_are_reported_on_the_page(browser, tmp_path, example, change, told):
     """A live page gets what nobody has looked at before."""
     data = example[1].with_suffix('.tbrun').read_bytes()
     page = shown_from(browser, tmp_path / 'bad.html', changed_record(data, change))

@@ -130,7 +130,7 @@ def is_under_a_mark(place):
     return min(math.dist(place, mark) for mark in (ROBOT, GOAL, WAYPOINT)) < 0.8
 
 
-def test_walls_stand_where_the_record_has_them_and_not_upside_down(shown):
+def test_walls_are_drawn_where_the_record_has_them_and_not_upside_down(shown):
     """A little off the middle of cells, where no lines are drawn."""
     blocked, seen = walls(), {'free': 0, 'obstacle': 0}
     for x, y in [(x, y) for x in range(4, 20) for y in range(1, HEIGHT - 1)]:
@@ -141,7 +141,7 @@ def test_walls_stand_where_the_record_has_them_and_not_upside_down(shown):
     assert seen['obstacle'] == walls().sum()
 
 
-def test_the_way_ahead_goes_through_the_cells_of_the_route(shown):
+def test_the_route_ahead_is_drawn_through_its_cells(shown):
     ahead = [centre(cell) for cell in ROUTE[BACK:]]
     for (ax, ay), (bx, by) in pairwise(ahead):
         place = (ax + bx) / 2, (ay + by) / 2

@@ -25,7 +25,7 @@ def run_without_ros(code):
     ],
     ids=['python -m', 'installed'],
 )
-def test_a_node_says_in_one_line_what_to_install(node, start):
+def test_a_node_without_ros_names_in_one_line_what_to_install(node, start):
     done = run_without_ros(start.format(node, PROGRAMS[node]))
     assert (done.returncode, done.stdout) == (2, '')
     (line,) = done.stderr.splitlines()
@@ -35,7 +35,7 @@ def test_a_node_says_in_one_line_what_to_install(node, start):
 
 
 @nodes
-def test_who_imports_a_node_gets_the_error_as_it_is(node):
+def test_importing_a_node_without_ros_raises_pythons_own_error(node):
     done = run_without_ros(f'import tb_planner.ros.{PROGRAMS[node]}')
     assert done.returncode == 1
     assert 'ModuleNotFoundError' in done.stderr.splitlines()[-1]

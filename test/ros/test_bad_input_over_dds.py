@@ -217,7 +217,7 @@ def test_a_flood_of_bad_messages_is_counted_but_not_logged_one_by_one(running):
     assert planner.said[begin:].count('pose is at (2, nan, 0)') <= 2
 
 
-def test_a_goal_outside_the_map_is_said_and_the_next_goal_is_taken(running):
+def test_a_goal_outside_the_map_is_reported_and_the_next_goal_is_accepted(running):
     planner, around = running
     begin = len(planner.said)
     around.say_goal(50.0, 5.0)
@@ -229,7 +229,7 @@ def test_a_goal_outside_the_map_is_said_and_the_next_goal_is_taken(running):
     around.wait_for_status('NAVIGATING')
 
 
-def test_a_robot_in_an_obstacle_is_said_and_goes_on_once_it_is_out(running):
+def test_a_robot_in_an_obstacle_is_reported_and_continues_once_it_is_out(running):
     _, around = running
     before = around.pose
     wide = open_terrain()
@@ -243,7 +243,7 @@ def test_a_robot_in_an_obstacle_is_said_and_goes_on_once_it_is_out(running):
     around.maps.publish(map_message(open_terrain()))
 
 
-def test_after_all_of_this_no_tick_has_failed(running):
+def test_no_tick_fails_after_all_kinds_of_bad_input(running):
     planner, around = running
     facts = around.next_facts()
     assert facts['status'] == 'NAVIGATING'

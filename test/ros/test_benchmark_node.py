@@ -39,7 +39,7 @@ def test_every_corner_can_be_reached_from_every_other(size):
 
 
 @pytest.mark.parametrize('side', [1, 6])
-def test_exactly_so_many_cells_change_and_half_of_them_become_free(side):
+def test_exactly_the_given_number_of_cells_changes_and_half_of_them_become_free(side):
     occupancy = rooms(400)
     things = Things(occupancy, side, seed=3)
     whole, cells = Box(0, 0, 400, 400), 20 * side**2
@@ -73,7 +73,7 @@ def test_something_appears_where_it_is_asked_for_unless_that_is_a_wall_or_has_to
 
 
 # ---------------------------------------------------------------------- what is made of what was seen
-def test_the_distance_is_that_to_the_way_between_two_places():
+def test_the_distance_is_that_to_the_line_between_two_places():
     assert distance_m((1.0, 1.0), (0.0, 0.0), (2.0, 0.0)) == pytest.approx(1.0)
     assert distance_m((3.0, 1.0), (0.0, 0.0), (2.0, 0.0)) == pytest.approx(math.sqrt(2))
     assert distance_m((3.0, 4.0), (0.0, 0.0), (0.0, 0.0)) == pytest.approx(5.0)
@@ -141,7 +141,7 @@ def test_all_scenarios_are_measured(tmp_path):
     assert f'{len(rows)} rows in {out}' in done.stdout
 
 
-def test_the_planner_is_seen_to_keep_off_what_appears_in_its_way(tmp_path):
+def test_the_planner_avoids_obstacles_that_appear_on_its_route(tmp_path):
     out = tmp_path / 'rows.csv'
     command = [*COMMAND, '--only', '1000', '--seconds', '6', '--out', str(out)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)

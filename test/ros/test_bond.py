@@ -70,7 +70,7 @@ def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_in
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_planner_that_is_told_to_end_breaks_its_bond_at_once(managed, peer, number):
+def test_a_planner_that_is_shut_down_breaks_its_bond_at_once(managed, peer, number):
     planner, _, manager = managed()
     manager.start_up()
     planner.send(number)
@@ -86,7 +86,7 @@ def test_a_planner_that_is_killed_is_found_dead_by_its_silence(managed, peer):
     assert all(status.active for status in manager.bond.heard)
 
 
-def test_a_manager_that_breaks_its_side_gets_an_answer_and_the_planner_goes_on(managed, peer):
+def test_a_manager_that_breaks_its_side_gets_a_reply_and_the_planner_keeps_running(managed, peer):
     _, around, manager = managed()
     manager.start_up()
     around.set_out()
@@ -110,7 +110,7 @@ def test_a_manager_that_falls_silent_and_comes_again_finds_the_planner_alive(man
     assert again.state == ALIVE
 
 
-def test_other_bonds_on_the_topic_and_words_of_earlier_ones_do_not_count(managed, peer):
+def test_other_bonds_and_messages_of_earlier_bonds_are_ignored(managed, peer):
     _, _, manager = managed()
     manager.start_up()
     own = manager.bond.heard[-1].instance_id
@@ -139,7 +139,7 @@ def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
     assert '/bond' not in topics(peer)
 
 
-def test_a_manager_without_bonds_does_not_trouble_a_planner_that_offers_one(nodes, peer):
+def test_a_manager_without_bonds_does_not_disturb_a_planner_that_offers_one(nodes, peer):
     """Which waits for 1 s here, in place of bondcpp's 10."""
     planner = nodes.start([sys.executable, '-c', IMPATIENT, *ros_arguments({'nav2': True})], 'impatient')
     around, heard = PlannerPeer(peer), peer.hear('bond', Status)

@@ -184,7 +184,7 @@ def test_the_robot_is_stopped(make_drive, peer, how):
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_planner_that_is_told_to_end_stops_the_robot(make_drive, peer, number):
+def test_a_planner_that_is_shut_down_stops_the_robot(make_drive, peer, number):
     planner, around, server = make_drive(speed=0.2)
     set_out(around)
     peer.wait_until(lambda: server.is_following, 'the path')

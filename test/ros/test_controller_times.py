@@ -203,7 +203,7 @@ def test_a_path_that_the_server_does_not_know_even_later_is_lost_and_sent_again(
     assert planner.controller.failures == 1
 
 
-def test_a_path_whose_answer_is_lost_is_left_all_the_same(scripted):
+def test_a_path_whose_goal_response_is_lost_is_canceled(scripted):
     planner, server = scripted
     wait_in_vain(planner, server)
     server.answer_cancel(CancelGoal.Response.ERROR_NONE)
@@ -265,7 +265,7 @@ def replaced(planner, server):
     asked(planner, server, 2)
 
 
-def test_while_a_newer_path_is_not_answered_the_older_one_is_canceled_too(scripted):
+def test_the_older_path_is_canceled_while_a_newer_one_awaits_its_response(scripted):
     planner, server = scripted
     replaced(planner, server)
     planner.navigator.cancel()
@@ -273,7 +273,7 @@ def test_while_a_newer_path_is_not_answered_the_older_one_is_canceled_too(script
     assert sorted(server.canceled_ids) == sorted(server.ids)
 
 
-def test_if_a_newer_path_is_lost_the_older_one_is_canceled_too(scripted):
+def test_the_older_path_is_canceled_if_a_newer_one_is_lost(scripted):
     planner, server = scripted
     replaced(planner, server)
     planner.now_s += RESPONSE_TIMEOUT_S + 0.01
@@ -355,7 +355,7 @@ def test_a_controller_without_feedback_is_left_alone(planner, server):
     assert server.is_following
 
 
-def test_a_controller_that_falls_silent_is_told_to_stop_before_it_gets_the_path_again(planner, server):
+def test_a_silent_controller_is_canceled_before_it_gets_the_path_again(planner, server):
     follow(planner, server)
     server.talks = False
     planner.tick_on()
@@ -371,7 +371,7 @@ def test_a_controller_that_falls_silent_is_told_to_stop_before_it_gets_the_path_
     assert server.ends == ['canceled']
 
 
-def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled_too(planner, server):
+def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled(planner, server):
     server.answers_after_s = 0.5
     planner.tick_until(lambda: planner.controller.paths_sent, 'the path is sent')
     planner.now_s += RESPONSE_TIMEOUT_S + 0.01

@@ -113,7 +113,7 @@ def test_a_map_that_is_cut_off_anywhere_is_refused(length):
         occupancy_from_cdr(data[: min(length, len(data) - 1)])
 
 
-def test_a_map_in_the_other_byte_order_is_read_too():
+def test_a_map_in_the_other_byte_order_is_read():
     little = serialize_message(map_message(np.zeros((1, 1)), frame=''))
     # stamp, load time, resolution and size are words of 4 bytes; behind them the origin, in words of 8
     words = np.frombuffer(little[4:16] + b'\0' * 4 + little[20:40], '<u4').astype('>u4').tobytes()
@@ -125,7 +125,7 @@ def test_a_map_in_the_other_byte_order_is_read_too():
     assert occupancy.values.tolist() == [[5]]
 
 
-def test_what_is_not_cdr_is_refused():
+def test_data_that_is_not_cdr_is_refused():
     with pytest.raises(BadMessage, match='begins with 0003'):
         occupancy_from_cdr(b'\0\3\0\0' + bytes(100))
 
@@ -218,7 +218,7 @@ def path_message(points, frame, last_yaw):
     frame=st.text('abcdef_/ü', max_size=12),
     last_yaw=YAWS,
 )
-def test_a_path_as_bytes_is_the_message_built_the_plain_way(points, frame, last_yaw):
+def test_a_path_as_bytes_equals_the_message_built_field_by_field(points, frame, last_yaw):
     data = path_as_cdr(np.array(points).reshape(-1, 2), frame, STAMP, last_yaw)
     path, plain = deserialize_message(data, Path), path_message(points, frame, last_yaw)
     assert (path.header, len(path.poses)) == (plain.header, len(plain.poses))
@@ -230,7 +230,7 @@ def test_a_path_as_bytes_is_the_message_built_the_plain_way(points, frame, last_
 
 
 @given(frame=FRAMES, length=st.integers(0, 9))
-def test_a_path_as_bytes_is_as_long_as_the_plain_way_and_no_bit_differs(frame, length):
+def test_a_path_as_bytes_has_the_length_and_the_bits_of_the_serialized_message(frame, length):
     points = [(float(i), 0.0) for i in range(length)]  # all headings are 0: nothing is rounded
     data = path_as_cdr(np.array(points).reshape(-1, 2), frame, STAMP, 0.0)
     plain = path_message(points, frame, 0.0)

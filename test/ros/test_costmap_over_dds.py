@@ -132,7 +132,7 @@ def check_that_it_goes_on(planner, around, *said):
     assert planner.exit_code is None
 
 
-def test_the_way_keeps_off_inscribed_cells_and_rather_off_dear_ones(make_costmap, peer):
+def test_the_route_avoids_inscribed_cells_and_prefers_cells_of_low_cost(make_costmap, peer):
     _, around, costmap = make_costmap(OPEN[0], cost_travel_multiplier=4.0, weight=1.0)
     set_out(around, costmap)
     values = [costmap.cells[row, column] for column, row in cells_of(around)]
@@ -143,7 +143,7 @@ def test_the_way_keeps_off_inscribed_cells_and_rather_off_dear_ones(make_costmap
     assert np.mean([value > 40 for value in values]) < 0.2
 
 
-def test_dear_cells_are_gone_round_if_that_is_cheaper(make_costmap, peer):
+def test_cells_of_high_cost_are_avoided_if_the_detour_is_cheaper(make_costmap, peer):
     cells = np.zeros((SIDE, SIDE), np.int8)
     cells[20:80, 45:55] = 98
     _, around, costmap = make_costmap(cells, cost_travel_multiplier=10.0, weight=1.0)
@@ -202,7 +202,7 @@ def test_patches_out_of_bounds_or_in_another_frame_are_dropped(make_costmap, pee
     check_that_it_goes_on(planner, around, said, 'the update is dropped')
 
 
-def test_what_lost_patches_had_to_say_comes_with_the_next_whole_costmap(make_costmap, peer):
+def test_changes_of_lost_patches_arrive_with_the_next_whole_costmap(make_costmap, peer):
     planner, around, costmap = make_costmap(OPEN[2])
     set_out(around, costmap)
     costmap.cells[:] = OPEN[1]  # and nobody is told
@@ -227,7 +227,7 @@ def test_a_burst_of_patches_ends_in_the_map_that_they_end_in(make_costmap, peer)
     assert max(OPEN[1][row, column] for column, row in cells_of(around)) < INSCRIBED
 
 
-def test_a_planner_that_comes_late_is_seeded_by_the_costmap_that_was_said_before(nodes, peer):
+def test_a_planner_that_starts_late_gets_the_costmap_that_was_published_before(nodes, peer):
     full = peer.node.create_publisher(OccupancyGrid, REMAPS['map'], LATCHED)
     full.publish(map_message(OPEN[2]))
     nodes.planner(remaps=REMAPS, robot_radius_m=0.0, inflation_radius_m=0.0)
@@ -272,7 +272,7 @@ def test_a_cleared_costmap_whose_obstacles_come_back_restarts_nothing(make_costm
     assert 'the map has lost most of its obstacles' in planner.said
 
 
-def test_obstacles_that_were_not_there_before_end_the_patience(make_costmap, peer):
+def test_new_obstacles_end_the_wait_for_a_cleared_costmap(make_costmap, peer):
     _, around, costmap = make_costmap(FINE, resolution=0.025, cleared_map_timeout_s=3600.0)
     set_out(around, costmap)
     assert door_of(around) == 1
@@ -283,7 +283,7 @@ def test_obstacles_that_were_not_there_before_end_the_patience(make_costmap, pee
     wait_for_door(around, 0)
 
 
-def test_a_costmap_that_stays_clear_is_believed_after_a_while(make_costmap, peer):
+def test_a_costmap_that_stays_clear_is_used_after_the_timeout(make_costmap, peer):
     _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, cleared_map_timeout_s=1.0)
     set_out(around, costmap)
     costmap.say(CLEAR)
@@ -291,7 +291,7 @@ def test_a_costmap_that_stays_clear_is_believed_after_a_while(make_costmap, peer
     assert set(restarts(around.next_facts())) == {'restarts_shortcut_opened'}
 
 
-def test_without_patience_a_clear_and_the_return_cost_a_restart_each_and_what_is_there_is_kept_off(make_costmap, peer):
+def test_without_a_timeout_clearing_and_return_cause_a_restart_each_and_obstacles_are_avoided(make_costmap, peer):
     _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, cleared_map_timeout_s=0.0)
     set_out(around, costmap)
     for _ in range(5):
@@ -306,7 +306,7 @@ def test_without_patience_a_clear_and_the_return_cost_a_restart_each_and_what_is
     assert sum(restarts(around.next_facts()).values()) <= 2 * 5
 
 
-def test_where_there_is_no_way_a_clear_is_believed_at_once(make_costmap, peer):
+def test_without_a_path_a_cleared_costmap_is_used_at_once(make_costmap, peer):
     _, around, costmap = make_costmap(CUT_OFF, resolution=0.025, cleared_map_timeout_s=3600.0)
     costmap.say()
     around.say_goal(8.0, 5.0)

@@ -106,7 +106,7 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(start_
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_demo_that_is_told_to_end_leaves_no_process_behind_and_nothing_of_an_older_run(
+def test_a_demo_that_is_ended_by_a_signal_leaves_no_process_and_nothing_of_an_older_run(
     start_demo, picture, tmp_path, number
 ):
     for suffix, begins in (('.png', b''), ('.html', SIGNATURE), ('.tbrun', MAGIC)):
@@ -144,7 +144,7 @@ def test_a_robot_that_does_not_arrive_in_time_is_no_success(start_demo, picture)
     assert demo.processes_left() == {}
 
 
-def test_a_node_that_cannot_start_is_named_with_what_it_said(start_demo, picture):
+def test_a_node_that_cannot_start_is_named_with_its_output(start_demo, picture):
     demo = start_demo('--start', '999', '0', '--png', str(picture), text=True)
     said, _ = demo.process.communicate(timeout=LIMIT_S)
     assert demo.process.returncode == 2, said
@@ -181,13 +181,13 @@ def test_a_goal_outside_the_map_is_refused_at_once(goal):
     assert done.stderr.startswith(f'demo: the goal ({goal[0]}, {goal[1]}) m is outside the map, from (')
 
 
-def test_a_map_that_is_not_there_is_told_which_there_are():
+def test_a_missing_map_is_refused_with_a_list_of_the_maps():
     done = subprocess.run([*DEMO, '--map', 'kitchen'], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
     assert done.stderr == "demo: there is no map 'kitchen'; use office, warehouse, or the path of a .yaml file\n"
 
 
-def test_without_ros_it_says_what_to_install():
+def test_without_ros_the_error_names_what_to_install():
     hide_and_run = 'import sys; sys.modules["rclpy"] = None; from tb_planner.ros.demo import main; sys.exit(main([]))'
     done = subprocess.run([sys.executable, '-c', hide_and_run], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
@@ -227,7 +227,7 @@ def read_until(terminal, pattern):
     return said
 
 
-def test_with_a_view_it_stays_till_ctrl_c_and_tells_how_it_went(start_demo, picture):
+def test_with_a_view_the_demo_runs_until_ctrl_c_and_prints_its_summary(start_demo, picture):
     demo = start_demo('--view', '--png', str(picture))
     said = read_until(demo.process.stdout.fileno(), 'Ctrl-C ends the demo')
     port = int(re.search(r'In the browser: http://127\.0\.0\.1:(\d+)/', said).group(1))

@@ -164,7 +164,7 @@ def test_every_argument_that_a_page_gives_to_a_launch_file_is_one():
         assert given <= declared(ROOT / 'launch' / name).union(PARAMETERS), name
 
 
-def test_the_reference_has_every_argument_that_is_no_parameter_and_says_which_files_take_it():
+def test_the_reference_lists_every_argument_that_is_no_parameter_and_the_files_that_take_it():
     said = {file.name: set() for file in FILES}
     section = REFERENCE.partition('## Launch files')[2].partition('\n## ')[0]
     for names, files in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \| ([a-z, ]+) \|', section, re.MULTILINE):
@@ -352,7 +352,7 @@ def test_a_file_that_is_no_record_is_neither_emptied_nor_shown(launch, tmp_path)
 
 @needs_launch
 @pytest.mark.parametrize('port', ['eighty', '-1', '65536'])
-def test_a_port_that_there_is_not_is_refused_before_anything_starts(launch, prefix, port):
+def test_an_invalid_port_is_refused_before_anything_starts(launch, prefix, port):
     process = launch('demo.launch.py', 'rviz:=false', 'view:=true', f'view_port:={port}')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
@@ -371,7 +371,7 @@ def test_on_another_map_the_demo_draws_start_and_goal(launch, peer, tmp_path):
 
 
 @needs_launch
-def test_included_in_a_namespace_the_node_is_inside_it_and_hears_the_topics_it_is_told(launch, peer, tmp_path):
+def test_a_node_included_in_a_namespace_is_inside_it_and_subscribes_to_the_given_topics(launch, peer, tmp_path):
     file = tmp_path / 'house.launch.py'
     file.write_text(INCLUDES)
     launch(file)
@@ -383,7 +383,7 @@ def test_included_in_a_namespace_the_node_is_inside_it_and_hears_the_topics_it_i
 
 
 @needs_launch
-def test_what_is_given_wins_over_the_file_and_what_is_not_leaves_it(launch, peer, tmp_path):
+def test_an_argument_wins_over_the_file_and_without_one_the_file_counts(launch, peer, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.write_text(
         '/**:\n  ros__parameters:\n    weight: 3.0\n    inflation_radius_m: 0.8\n    autostart_node: true\n'
@@ -441,7 +441,7 @@ def test_a_planner_that_dies_comes_back_and_brings_the_robot_to_its_goal(launch,
 
 
 @needs_launch
-def test_who_closes_rviz_ends_the_demo(launch, prefix):
+def test_closing_rviz_ends_the_demo(launch, prefix):
     """A program in place of RViz says what it is given, and ends as RViz does when its window is closed."""
     (prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'rviz2').touch()
     program = prefix / 'lib' / 'rviz2' / 'rviz2'
@@ -468,7 +468,7 @@ def test_the_demo_drives_with_its_pose_from_tf(launch, peer):
 
 @pytest.mark.slow
 @needs_launch
-def test_every_robot_of_a_fleet_goes_its_own_way_to_its_own_goal(launch, peer, prefix):
+def test_every_robot_of_a_fleet_drives_its_own_route_to_its_own_goal(launch, peer, prefix):
     process = launch(
         'fleet.launch.py', 'robots:=2', 'world:=static', 'starts:=0 0 1.5', 'goals:=; 5 0', 'real_time_factor:=4'
     )

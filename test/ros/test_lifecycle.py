@@ -130,7 +130,7 @@ def test_what_is_not_possible_in_a_state_is_refused_and_changes_nothing(nodes, p
     around.set_out()  # and it works as if nobody had asked
 
 
-def test_after_a_pause_it_takes_up_the_map_again_but_not_the_goal(nodes, peer):
+def test_after_a_pause_the_node_uses_the_map_again_but_not_the_goal(nodes, peer):
     nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
     around = PlannerPeer(peer)
     around.set_out()
@@ -150,7 +150,7 @@ def test_after_a_pause_it_takes_up_the_map_again_but_not_the_goal(nodes, peer):
     around.wait_for_status('NAVIGATING')
 
 
-def test_services_answer_in_every_state_that_has_them(nodes, peer):
+def test_services_respond_in_every_state_that_has_them(nodes, peer):
     nodes.planner(autostart_node=False)
     around = PlannerPeer(peer)
     bring_to(around, 'inactive')
@@ -185,7 +185,7 @@ def test_an_exception_in_a_transition_is_logged_with_its_cause(nodes, peer, tran
 
 @pytest.mark.parametrize('request_to_end', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('state', ['unconfigured', 'inactive', 'active'])
-def test_a_signal_ends_it_cleanly(nodes, peer, state, request_to_end):
+def test_a_signal_ends_the_node_cleanly(nodes, peer, state, request_to_end):
     planner = nodes.planner(autostart_node=False)
     around = PlannerPeer(peer)
     bring_to(around, state)
@@ -198,14 +198,14 @@ def test_a_signal_ends_it_cleanly(nodes, peer, state, request_to_end):
     assert 'Traceback' not in planner.said
 
 
-def test_it_brings_itself_up_if_asked_to(nodes, peer):
+def test_the_node_activates_itself_if_autostart_is_set(nodes, peer):
     nodes.planner(autostart_node=True)
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     assert around.state() == 'active'
 
 
-def test_it_does_not_start_with_bad_parameters_and_says_which(nodes):
+def test_the_node_does_not_start_with_bad_parameters_and_names_them(nodes):
     planner = nodes.planner(weight=0.1, algorithm='a_star', robot_radius_m=2)
     assert wait_for(lambda: planner.exit_code is not None)
     assert planner.exit_code == 1
@@ -215,7 +215,7 @@ def test_it_does_not_start_with_bad_parameters_and_says_which(nodes):
 
 
 @pytest.mark.skipif(importlib.util.find_spec('tf2_ros') is not None, reason='tf2_ros is installed')
-def test_without_tf2_a_pose_from_tf_is_refused_and_it_says_what_to_install(nodes, peer):
+def test_without_tf2_a_pose_from_tf_is_refused_and_the_error_names_what_to_install(nodes, peer):
     planner = nodes.planner(autostart_node=False, pose_source='tf')
     around = PlannerPeer(peer)
     assert not around.change_state('configure')

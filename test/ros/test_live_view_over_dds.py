@@ -106,7 +106,9 @@ def farthest_from_line(scene, y_m):
 
 
 @pytest.mark.parametrize('somebody_listens', [False, True])
-def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, peer, browser, tmp_path, somebody_listens):
+def test_without_a_simulator_clicks_set_no_goal_and_the_tools_are_hidden(
+    make_scene, nodes, peer, browser, tmp_path, somebody_listens
+):
     scene = make_scene(HALL)
     if somebody_listens:
         peer.hear('simulator/draw', PointStamped)
@@ -122,7 +124,7 @@ def test_nobody_is_heard_where_there_is_no_simulator(make_scene, nodes, peer, br
     view.page.close()
 
 
-def test_who_only_listens_to_strokes_is_no_simulator(context, peer, tmp_path):
+def test_a_mere_subscriber_to_strokes_is_not_taken_for_a_simulator(context, peer, tmp_path):
     """As ros2 bag record -a does, beside a real robot."""
     record = Parameter('record', value=str(tmp_path / 'run.tbrun'))
     view = ViewNode(context=context, parameter_overrides=[record, Parameter('port', value=0)])
@@ -143,12 +145,12 @@ def test_who_only_listens_to_strokes_is_no_simulator(context, peer, tmp_path):
 
 
 @pytest.mark.parametrize('place', [[10**400, 0], [float('nan'), 0.0], [1.0], ['1', '2'], {'x': 1}, None])
-def test_what_is_no_place_is_told_from_what_is(place):
+def test_a_place_is_two_finite_numbers(place):
     assert not _is_place(place)
     assert _is_place([3, -4.5])
 
 
-def test_it_says_what_it_needs(nodes, peer):
+def test_the_view_node_without_a_record_ends_and_names_the_parameter(nodes, peer):
     process = nodes.start_module('tb_planner.ros.view_node')
     assert process.wait(LIMIT_S)
     assert process.exit_code == 1

@@ -59,7 +59,7 @@ def refined(random, number):
 
 
 @pytest.mark.parametrize(('moved', 'algorithm'), [(shifted, 'tb_wa_star'), (grown, 'tba_star'), (refined, 'tbaa_star')])
-def test_robot_neither_stops_nor_turns_back_when_its_map_is(make_scene, moved, algorithm):
+def test_robot_neither_stops_nor_turns_back_when_its_map_moves(make_scene, moved, algorithm):
     random = np.random.default_rng(5)
     scene = make_scene(GALLERY)
     maps = scene.become_map_publisher()

@@ -100,7 +100,7 @@ def looking(x, y, to, frame='map'):
 
 
 # ------------------------------------------------------------------------------------------------------ the same goal
-def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing_is_searched(begin, around, peer):
+def test_map_changes_off_the_path_return_the_same_message_without_a_search(begin, around, peer):
     cells = open_terrain()
     client = begin(cells)
     first = client.path_to(8.0, 5.0)
@@ -120,9 +120,7 @@ def test_while_the_map_changes_elsewhere_the_same_message_comes_back_and_nothing
     assert (facts['path_requests'], facts['paths_found'], facts['paths_unchanged']) == ('9', '9', '8')
 
 
-def test_for_a_controller_that_has_given_up_the_rest_of_the_path_is_told_and_nothing_is_searched(
-    begin, around, peer, server
-):
+def test_a_controller_that_has_given_up_gets_the_rest_of_the_path_without_a_search(begin, around, peer, server):
     """Nav2's controllers, when they begin anew, look for the robot on the first metres of a path only. While one goes
     on, another path would preempt it."""
     client = begin()
@@ -191,7 +189,7 @@ def test_a_search_that_was_not_finished_goes_on_with_the_next_request(begin, aro
     assert searches(around) == 1
 
 
-def test_a_path_that_stands_is_told_again_where_a_shorter_one_is_not_found_in_time(begin, around):
+def test_a_valid_path_is_returned_again_if_no_shorter_one_is_found_in_time(begin, around):
     cells = open_terrain()
     client = begin(cells, algorithm='tba_star')
     old = client.path_to(8.0, 5.0)
@@ -271,7 +269,7 @@ def test_of_a_hundred_requests_at_once_each_ends_and_the_last_one_gets_its_path(
     assert around.next_facts()['path_requests'] == '100'
 
 
-def test_both_actions_and_a_robot_on_its_way_share_a_tick(begin, around):
+def test_both_actions_and_a_navigating_robot_share_a_tick(begin, around):
     client = begin(long_way(), **{**SLOW, 'expansions_per_tick': 240})
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
@@ -303,7 +301,7 @@ def test_goals_are_rejected_while_the_planner_is_not_active(nodes, peer, around)
     assert planner.exit_code is None
 
 
-def test_what_is_under_way_is_aborted_when_the_planner_is_deactivated_again_and_again(begin, around):
+def test_requests_in_progress_are_aborted_at_every_deactivation(begin, around):
     client = begin(long_way(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
     for i in range(6):
@@ -323,7 +321,7 @@ def test_what_is_under_way_is_aborted_when_the_planner_is_deactivated_again_and_
     assert 'Traceback' not in begin.planner.said
 
 
-def test_a_node_that_is_told_to_end_answers_before(begin, around):
+def test_a_node_that_is_shut_down_ends_its_requests_first(begin, around):
     client = begin(long_way(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
@@ -338,7 +336,7 @@ def test_a_node_that_is_told_to_end_answers_before(begin, around):
 
 
 # ------------------------------------------------------------------------------------------------------ the path
-def test_a_path_from_a_given_start(begin):
+def test_a_path_from_a_given_start_begins_there(begin):
     client = begin()
     status, result = client.ask((8.0, 5.0), start=(2.0, 8.0)).end()
     assert status == 'succeeded'
@@ -377,7 +375,7 @@ def test_where_the_start_is_the_goal_the_path_is_one_pose(begin, along):
     assert yaw(pose) == pytest.approx(1.0 if along else 2.0)
 
 
-def test_a_path_through_poses_passes_each_and_looks_there_as_told(begin):
+def test_a_path_through_poses_passes_each_pose_with_its_orientation(begin):
     client = begin()
     goals = [looking(8.0, 5.0, 1.0), looking(8.0, 2.0, 2.0), looking(3.0, 2.0, 3.0)]
     _, result = client.ask_through(*goals).end()
@@ -409,7 +407,7 @@ def test_a_path_to_an_occupied_goal_ends_within_the_tolerance(begin):
     assert is_free(open_terrain(), client.path_to(5.05, 5.0))
 
 
-def test_a_path_is_shown_on_plan_also_when_it_is_told_again(begin, around):
+def test_a_path_is_published_on_plan_also_when_it_is_returned_again(begin, around):
     """RViz, as it comes, hears only what is said while it listens."""
     client = begin()
     path = client.path_to(8.0, 5.0)

@@ -99,14 +99,14 @@ def test_the_codes_are_those_that_nav2_is_known_for():
     assert TO_POSE.NONE == THROUGH_POSES.NONE == 0
 
 
-def test_an_unknown_planner(asked):
+def test_an_unknown_planner_is_refused_with_its_error_code(asked):
     codes, text = asked.errors((3.0, 8.0), planner_id='Smac')
     assert codes == codes_of('INVALID_PLANNER')
     assert text == "planner_id is 'Smac'; it must be 'GridBased' or empty"
     assert asked.client.ask((3.0, 8.0), planner_id='GridBased').end()[0] == 'succeeded'
 
 
-def test_a_goal_or_a_start_in_a_frame_that_nobody_knows(asked):
+def test_a_goal_or_a_start_in_an_unknown_frame_is_a_tf_error(asked):
     codes, text = asked.errors(pose_stamped(3.0, 8.0, 'moon'))
     assert codes == codes_of('TF_ERROR')
     assert "'moon'" in text
@@ -123,7 +123,7 @@ def bad_poses():
         yield pose_stamped(x, 8.0)
 
 
-def test_a_pose_that_is_none(asked):
+def test_an_invalid_pose_is_a_tf_error(asked):
     for pose in bad_poses():
         for what, goal, start in (('goal', pose, None), ('start', (3.0, 8.0), pose)):
             codes, text = asked.errors(goal, start=start)
@@ -132,41 +132,41 @@ def test_a_pose_that_is_none(asked):
     asked.client.path_to(3.0, 8.0)
 
 
-def test_a_start_outside_the_map(asked):
+def test_a_start_outside_the_map_has_its_error_code(asked):
     codes, text = asked.errors((30.0, 8.0), start=(-3.0, 5.0))  # before GOAL_OUTSIDE_MAP
     assert codes == codes_of('START_OUTSIDE_MAP')
     assert 'outside the map of 100 x 100 cells' in text
 
 
-def test_a_goal_outside_the_map(asked):
+def test_a_goal_outside_the_map_has_its_error_code(asked):
     codes, text = asked.errors((3.0, 30.0), start=(1.5, 1.5))  # before START_OCCUPIED
     assert codes == codes_of('GOAL_OUTSIDE_MAP')
     assert '(3.00, 30.00)' in text
 
 
-def test_a_start_in_an_obstacle(asked):
+def test_a_start_in_an_obstacle_has_its_error_code(asked):
     assert asked.errors((1.5, 1.5), start=(1.5, 1.5))[0] == codes_of('START_OCCUPIED')  # before GOAL_OCCUPIED
     for goal in ((3.0, 8.0), (8.0, 5.0)):  # in a wall of one cell with free ground on both sides
         assert asked.errors(goal, start=(5.06, 5.0))[0] == codes_of('START_OCCUPIED')
 
 
-def test_a_goal_in_an_obstacle(asked):
+def test_a_goal_in_an_obstacle_has_its_error_code(asked):
     codes, text = asked.errors((1.5, 1.5))
     assert codes == codes_of('GOAL_OCCUPIED')
     assert 'within 0.3 m' in text
 
 
-def test_no_valid_path(asked):
+def test_a_goal_that_cannot_be_reached_has_its_error_code(asked):
     assert asked.errors((8.0, 5.0))[0] == codes_of('NO_VALID_PATH')
 
 
-def test_no_viapoints(asked):
+def test_a_request_without_viapoints_has_its_error_code(asked):
     for planner_id in ('', 'another one'):  # Nav2 looks at the goals first
         status, result = asked.client.ask_through(planner_id=planner_id).end()
         assert (status, result.error_code) == ('aborted', THROUGH_POSES.NO_VIAPOINTS_GIVEN)
 
 
-def test_a_search_that_takes_too_long(nodes, peer, around):
+def test_a_search_that_takes_too_long_has_its_error_code(nodes, peer, around):
     nodes.planner(nav2=True, expansions_per_tick=1, max_planning_time_s=0.3, **POINT)
     around.maps.publish(map_message(walled_in()))
     around.wait_for_status('IDLE')
@@ -194,7 +194,7 @@ def test_a_map_that_comes_while_a_request_waits_for_it_is_used(nodes, peer, arou
     assert points(result.path)[-1] == (8.0, 5.0)
 
 
-def test_a_map_that_is_too_old_is_waited_for_too(nodes, peer, around):
+def test_a_request_waits_for_a_new_map_if_the_map_is_too_old(nodes, peer, around):
     nodes.planner(nav2=True, max_planning_time_s=0.5, map_timeout_s=1.0, **POINT)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
@@ -205,7 +205,7 @@ def test_a_map_that_is_too_old_is_waited_for_too(nodes, peer, around):
     assert text.endswith('the map is older than 1.0 s')
 
 
-def test_without_a_pose_there_is_no_start(nodes, peer, around):
+def test_a_request_without_a_start_fails_if_there_is_no_pose(nodes, peer, around):
     around.pose = None
     nodes.planner(nav2=True, **PATIENT)
     around.maps.publish(map_message(open_terrain()))
@@ -247,7 +247,7 @@ def test_a_pose_is_waited_for_no_longer_than_a_request_may_take(nodes, peer, aro
     assert text == 'there is no pose of the robot yet'
 
 
-def test_what_should_not_happen_is_unknown_and_the_node_goes_on(nodes, peer, around):
+def test_an_unexpected_exception_has_the_code_unknown_and_the_node_keeps_running(nodes, peer, around):
     arguments = ros_arguments({'autostart_node': True, 'nav2': True, **PATIENT})
     planner = nodes.start([sys.executable, '-c', BROKEN, *arguments], 'broken')
     around.maps.publish(map_message(open_terrain()))

@@ -40,7 +40,7 @@ def services_of(peer, node):
 
 
 # ------------------------------------------------------------------------------------------------------ names
-def test_without_nav2_nothing_of_it_is_there(nodes, peer):
+def test_without_nav2_there_are_no_actions_and_services_of_it(nodes, peer):
     nodes.planner(**POINT)
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
@@ -79,14 +79,14 @@ def test_a_renamed_planner_in_a_namespace_has_its_actions_there(nodes):
         peer.close()
 
 
-def test_a_name_that_is_none_is_refused_at_the_start(nodes):
+def test_an_invalid_action_name_is_refused_at_the_start(nodes):
     planner = nodes.planner(nav2=True, compute_path_to_pose_action='compute path')
     planner.wait(20)
     assert planner.exit_code == 1
     assert "compute_path_to_pose_action is 'compute path'; it must be the name of an action" in planner.said
 
 
-def test_where_nav2_msgs_is_not_installed_configuring_fails_and_says_what_to_install(nodes, peer):
+def test_without_nav2_msgs_configuring_fails_and_the_error_names_what_to_install(nodes, peer):
     arguments = ros_arguments({'nav2': True})
     planner = nodes.start([sys.executable, '-c', WITHOUT_NAV2, *arguments], 'without_nav2')
     around = PlannerPeer(peer)
@@ -131,7 +131,7 @@ def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
     assert not answer(peer, path).is_valid
 
 
-def test_is_path_valid_of_what_is_no_path_here(nodes, peer):
+def test_is_path_valid_is_false_without_a_map_without_poses_and_in_another_frame(nodes, peer):
     nodes.planner(nav2=True, **POINT)
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
@@ -144,7 +144,7 @@ def test_is_path_valid_of_what_is_no_path_here(nodes, peer):
 
 
 # ------------------------------------------------------------------------------------------------------ time and memory
-def test_a_request_ends_in_time_though_simulated_time_stands_still(nodes, peer):
+def test_a_request_ends_in_time_although_simulated_time_does_not_advance(nodes, peer):
     nodes.planner(nav2=True, use_sim_time=True, **{**POINT, 'max_planning_time_s': 0.5})
     client = PathClient(peer)
     around = PlannerPeer(peer)

@@ -94,7 +94,7 @@ def told_keys(page):
     return {name for row in table.splitlines() for name in re.findall(r'`(\w+|\w+_<\w+>)`', row.split('|')[1])}
 
 
-def test_the_page_tells_every_value_of_the_diagnostics_that_the_reference_does_not(start, peer):
+def test_the_page_lists_every_diagnostics_value_that_the_reference_does_not(start, peer):
     start('sidecar.yaml', output='follow_path')
     diagnostics = peer.hear('/diagnostics', DiagnosticArray)
     peer.wait_until(lambda: diagnostics, 'diagnostics')

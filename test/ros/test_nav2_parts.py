@@ -35,7 +35,7 @@ from tb_planner.search.planner import MIN_CHUNK
 
 
 # ------------------------------------------------------------------------------------------------------ the budget
-def test_two_who_search_get_half_of_the_expansions_each():
+def test_two_searches_get_half_of_the_expansions_each():
     one, other = long_search(), long_search()
     budget = TickBudget(perf_counter, expansions_per_tick=1000)
     budget.begin_tick(2)
@@ -44,7 +44,7 @@ def test_two_who_search_get_half_of_the_expansions_each():
     assert (one.expansions, other.expansions) == (500, 500)
 
 
-def test_what_the_first_does_not_need_is_the_others():
+def test_expansions_that_the_first_search_does_not_need_go_to_the_other():
     done, other = long_search(), long_search()
     while not done.goal_found:
         done.search(10**6)
@@ -56,7 +56,7 @@ def test_what_the_first_does_not_need_is_the_others():
     assert (done.expansions - before, other.expansions) == (0, 1000)
 
 
-def test_who_comes_when_all_is_spent_gets_on_by_a_little():
+def test_a_search_that_comes_when_the_budget_is_spent_still_advances():
     first, last = long_search(), long_search()
     budget = TickBudget(perf_counter, expansions_per_tick=100)
     budget.search_for(first)
@@ -75,7 +75,7 @@ class Both:
         return sum(planner.expansions for planner in self._planners)
 
 
-def test_two_who_search_share_a_ticks_time():
+def test_two_searches_share_the_time_of_a_tick():
     one, other = long_search(), long_search()
     clock = Pace(Both(one, other), 1e6)
     budget = TickBudget(clock, search_time_s=0.01)
@@ -132,7 +132,7 @@ def test_the_thread_outlives_mistakes_in_tasks_and_callbacks(actions):
     assert ready.wait(LIMIT_S)
 
 
-def test_what_was_to_be_done_is_done_before_the_thread_ends(somebody):
+def test_waiting_tasks_are_done_before_the_thread_ends(somebody):
     thread = ActionThread(somebody)
     thread.start()
     done = []
@@ -176,7 +176,7 @@ def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
         assert server.ends == ends
 
 
-def test_an_error_is_told_to_the_request_it_came_from():
+def test_an_error_is_reported_to_the_request_that_caused_it():
     """Also if another one is pending meanwhile."""
     server, told = OneRequest(0.1), []
     first, second = server.request, SimpleNamespace(age_s=0.0)
@@ -220,7 +220,7 @@ def test_goals_are_found_in_the_messages_of_jazzy_and_later():
     assert goals_of(SimpleNamespace(goals=LaterGoals())) == goals_of(SimpleNamespace(goals=[])) == []
 
 
-def test_an_error_is_told_in_words_where_there_is_a_field_for_them():
+def test_a_result_has_the_error_message_if_it_has_a_field_for_it():
     nav2 = pytest.importorskip('nav2_msgs.action', reason='nav2_msgs is not installed')
     result = result_of(nav2.ComputePathToPose, 'TIMEOUT', 'too late', None, 1.25)
     assert (result.error_code, result.error_msg, result.path.poses) == (207, 'too late', [])
@@ -239,7 +239,7 @@ def route(points_m, ends=None):
     return Route.from_points(np.array(points_m), MapGeometry(100, 100, 0.1), ends)
 
 
-def test_poses_look_along_the_path_and_at_goals_as_told():
+def test_poses_face_along_the_path_and_at_goals_as_requested():
     path = route([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], (1, 3))
     east, north, west = 0.0, math.pi / 2, math.pi
     assert directions(path, (1.0, 2.0), 9.0) == pytest.approx([east, 1.0, west, 2.0])

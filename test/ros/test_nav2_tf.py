@@ -32,7 +32,7 @@ def around(nodes, peer):
     return around
 
 
-def test_the_start_is_where_tf_says_and_goals_in_other_frames_are_transformed(around, peer):
+def test_the_start_comes_from_tf_and_goals_in_other_frames_are_transformed(around, peer):
     client = PathClient(peer)
     status, result = client.ask((8.0, 5.0)).end()
     assert (status, result.error_code) == ('aborted', TF_ERROR)

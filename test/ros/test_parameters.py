@@ -64,7 +64,7 @@ def test_a_whole_number_is_taken_for_a_number(node_with):
     assert type(values.speed) is float
 
 
-def test_descriptors_tell_unit_range_and_choices(node_with):
+def test_descriptors_have_unit_range_and_choices(node_with):
     node = node_with()
     declare(node, Toy)
     speed, count, mode, loud = node.describe_parameters(['speed', 'count', 'mode', 'loud'])
@@ -75,7 +75,7 @@ def test_descriptors_tell_unit_range_and_choices(node_with):
     assert [item.read_only for item in (speed, count, mode, loud)] == [False, False, False, True]
 
 
-def test_a_node_cannot_start_with_bad_values_and_says_all_of_them(node_with):
+def test_a_node_with_bad_values_does_not_start_and_names_all_of_them(node_with):
     node = node_with(speed=7.0, count=2.5, mode='flying', loud=True)
     with pytest.raises(BadParameters) as caught:
         declare(node, Toy)
@@ -232,7 +232,7 @@ def values_of(spec):
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.fixed_dictionaries({name: values_of(spec) for name, spec in specs(PlannerParameters).items()}))
-def test_what_is_not_refused_the_core_takes(values):
+def test_the_core_accepts_all_values_that_are_not_refused(values):
     if next(parameters.find_errors(PlannerParameters, values), None) is None:
         chosen = PlannerParameters(**values)
         assert chosen.settings().algorithm.name == chosen.algorithm
@@ -247,5 +247,5 @@ def test_a_row_has_the_weight_and_the_rule_asked_for(name):
 
 
 @pytest.mark.parametrize(('period_s', 'frequency', 'ticks'), [(0.0, 20.0, 0), (2.0, 20.0, 40), (0.01, 20.0, 1)])
-def test_the_period_of_clean_searches_is_counted_in_ticks(period_s, frequency, ticks):
+def test_the_period_of_full_replans_is_counted_in_ticks(period_s, frequency, ticks):
     assert PlannerParameters(full_replan_period_s=period_s, tick_frequency=frequency).full_replan_ticks == ticks

@@ -62,7 +62,7 @@ def around(running) -> PlannerPeer:
 
 
 # ------------------------------------------------------------------------------------------------------ what it says
-def test_every_tick_has_a_waypoint_ahead_in_sight_and_the_plan_is_said_once(around):
+def test_every_tick_has_a_waypoint_ahead_in_sight_and_the_plan_is_published_once(around):
     plans, ticks, count = len(around.plans), int(around.next_facts()['ticks']), len(around.waypoints)
     around.peer.wait_until(lambda: int(around.facts['ticks']) >= ticks + 40, 'forty ticks')
     walked, said = int(around.facts['ticks']) - ticks, len(around.waypoints) - count
@@ -108,7 +108,7 @@ def test_diagnostics_have_the_same_keys_always(around):
     assert float(around.facts['map_to_waypoint_ms']) > 0
 
 
-def test_the_search_and_the_waypoint_are_shown_to_those_who_look(around):
+def test_the_search_and_the_waypoint_are_published_to_subscribers(around):
     pictures = around.peer.hear('expansions', OccupancyGrid, LATCHED)
     markers = around.peer.hear('markers', MarkerArray, RELIABLE)
     around.peer.wait_until(lambda: pictures and markers, 'pictures of the search')
@@ -141,7 +141,7 @@ def test_a_new_goal_takes_the_place_of_the_old_one(around):
     assert around.statuses.last.data == 'NAVIGATING'
 
 
-def test_arriving_is_said_once_with_the_goal_as_the_last_waypoint(around):
+def test_arrival_is_reported_once_with_the_goal_as_the_last_waypoint(around):
     around.pose = pose_stamped(7.95, 5.0)
     around.wait_for_status('ARRIVED')
     around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
@@ -181,7 +181,7 @@ def test_a_goal_in_an_obstacle_waits_for_a_map_that_frees_it(around):
     around.wait_for_status('NAVIGATING')
 
 
-def test_no_path_is_said_until_there_is_one(around):
+def test_no_path_is_reported_until_there_is_one(around):
     cells = open_terrain()
     cells[:, 50] = 100
     around.maps.publish(map_message(cells))
@@ -194,7 +194,7 @@ def test_no_path_is_said_until_there_is_one(around):
 
 
 # ------------------------------------------------------------------------------------------------------ maps
-def test_a_map_update_that_closes_the_way_is_obeyed(around):
+def test_a_map_update_that_blocks_the_route_changes_the_plan(around):
     map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
     patches = around.peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
     above = place(around.plans.last.poses[len(around.plans.last.poses) // 2])[1] > 5.0
@@ -257,7 +257,7 @@ def test_another_radius_makes_other_costs_of_the_same_map(around):
     around.wait_for_status('NAVIGATING')
 
 
-def test_the_algorithm_may_change_on_the_way(around):
+def test_the_algorithm_may_change_while_the_robot_navigates(around):
     for algorithm in ('tba_star', 'tb_gbfs', 'rtba_star', 'tbaa_star', 'tb_wa_star'):
         assert around.set_parameters(algorithm=algorithm) == ''
         around.peer.wait_until(lambda name=algorithm: around.facts['algorithm'] == name, algorithm)
@@ -266,13 +266,13 @@ def test_the_algorithm_may_change_on_the_way(around):
     around.wait_for_status('NAVIGATING')
 
 
-def test_waypoint_distance_may_change_on_the_way(around):
+def test_waypoint_distance_may_change_while_the_robot_navigates(around):
     assert around.set_parameters(waypoint_distance_m=0.5) == ''
     around.peer.wait_until(lambda: math.dist(place(around.waypoints.last), (2.0, 5.0)) <= 0.7, 'a nearer waypoint')
     assert around.set_parameters(waypoint_distance_m=1.0) == ''
 
 
-def test_the_tick_frequency_may_change_on_the_way(around):
+def test_the_tick_frequency_may_change_while_the_robot_navigates(around):
     around.next_facts()
     assert around.set_parameters(tick_frequency=100.0, search_time_s=0.002) == ''
     ticks = [int(around.next_facts()['ticks'])]
@@ -285,7 +285,7 @@ def test_the_tick_frequency_may_change_on_the_way(around):
     assert int(around.next_facts()['missed_ticks']) <= missed + 100
 
 
-def test_so_many_expansions_are_made_in_a_tick_as_asked_for(around):
+def test_a_tick_makes_the_set_number_of_expansions(around):
     assert around.set_parameters(expansions_per_tick=7) == ''
     assert around.peer.call('tb_planner/reset_search', Trigger).success
     around.peer.wait_until(lambda: around.facts['expansions_per_tick'] == '7', 'a tick of 7 expansions')

@@ -64,7 +64,7 @@ def test_a_map_update_before_the_first_map_is_dropped_with_a_warning(nodes, peer
 # ------------------------------------------------------------------------------------------------------ poses
 @pytest.mark.parametrize('qos', [RELIABLE, BEST_EFFORT], ids=['reliable', 'best_effort'])
 @pytest.mark.parametrize('kind', [PoseStamped, PoseWithCovarianceStamped, Odometry])
-def test_poses_of_every_type_and_reliability_are_heard(nodes, peer, kind, qos):
+def test_poses_of_every_type_and_reliability_are_received(nodes, peer, kind, qos):
     nodes.planner(pose_type=kind.__name__, **SMALL)
     around = PlannerPeer(peer, pose_type=kind, pose_qos=qos)
     stamped = around.pose
@@ -95,7 +95,7 @@ def test_in_a_namespace_all_names_go_along(nodes, peer):
         namespaced.close()
 
 
-def test_goals_are_not_heard_if_not_wanted(nodes, peer):
+def test_goal_pose_is_not_subscribed_to_if_disabled(nodes, peer):
     nodes.planner(subscribe_goal_pose=False, **SMALL)
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')

@@ -90,13 +90,13 @@ def test_what_a_process_started_ends_with_it(nodes):
     assert wait_for(lambda: not is_alive(child))
 
 
-def test_what_a_process_does_not_say_fails_with_all_it_said(nodes):
+def test_waiting_for_a_missing_log_line_fails_with_the_whole_log(nodes):
     process = nodes.start([sys.executable, '-c', 'print("good day")'])
     with pytest.raises(AssertionError, match='good day'):
         wait_until_said(process, 'good night')
 
 
-def test_the_peer_hears_another_process_that_has_spoken_before(nodes, peer):
+def test_the_peer_receives_what_another_process_has_published_before(nodes, peer):
     text = 'two words, "quoted": true'
     nodes.start([sys.executable, '-c', TALKER, *ros_arguments({'greeting': text})], 'talker')
     heard = peer.hear('said', String, LATCHED)

@@ -129,7 +129,7 @@ def test_a_picture_does_not_take_the_name_of_the_record_or_the_replay(capsys, tm
         assert f'{name} is no name for a picture' in capsys.readouterr().err
 
 
-def test_a_picture_that_cannot_be_written_is_told_before_the_drive(capsys, tmp_path, monkeypatch):
+def test_a_picture_that_cannot_be_written_is_refused_before_the_drive(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr('tb_planner.ros.demo.run', lambda *_: pytest.fail('it was driven'))
     assert main(['--png', str(tmp_path)]) == 2
     assert f'the picture {tmp_path} cannot be written' in capsys.readouterr().err
@@ -138,7 +138,7 @@ def test_a_picture_that_cannot_be_written_is_told_before_the_drive(capsys, tmp_p
     assert f'the picture {tmp_path / "run.png"} cannot be written' in capsys.readouterr().err
 
 
-def test_a_page_of_a_part_of_the_run_says_so(tmp_path):
+def test_a_page_of_a_part_of_the_run_is_reported_as_incomplete(tmp_path):
     record, replay = tmp_path / 'run.tbrun', tmp_path / 'run.html'
     grid = Grid(np.zeros((10, 10), bool))
     planner = TimeBoundedPlanner(grid, (1, 1), (8, 8))
@@ -149,7 +149,7 @@ def test_a_page_of_a_part_of_the_run_says_so(tmp_path):
     assert told == f'{replay}, up to a point: the run is not recorded any more: [Errno 28] No space left'
 
 
-def test_the_benchmark_tells_what_recording_takes(tmp_path):
+def test_the_benchmark_reports_the_cost_of_recording(tmp_path):
     command = [
         sys.executable,
         '-m',

@@ -117,7 +117,7 @@ def draw(random, cells):
         return box, 0 if blocked_already else 100
 
 
-def test_search_starts_over_exactly_when_the_rule_says_so(around):
+def test_the_search_restarts_exactly_when_the_rule_requires_it(around):
     random = np.random.default_rng(11)
     around.cells[30:90, 58:60] = 100  # the way leads around one end of a wall
     set_out(around)
@@ -148,7 +148,7 @@ def test_search_starts_over_exactly_when_the_rule_says_so(around):
     assert around.statuses.last.data == 'NAVIGATING'
 
 
-def test_changes_that_do_not_matter_never_start_the_search_over_nor_change_the_plan(around):
+def test_irrelevant_changes_never_restart_the_search_and_never_change_the_plan(around):
     """Hundreds of cells come and go beside the straight way, and all of them have been taken in: see the end."""
     random = np.random.default_rng(12)
     set_out(around)
@@ -166,7 +166,7 @@ def test_changes_that_do_not_matter_never_start_the_search_over_nor_change_the_p
     assert around.cells.any(axis=1).sum() > 50
 
 
-def test_first_waypoint_on_a_map_that_blocks_the_way_is_in_sight_on_it(around):
+def test_the_first_waypoint_on_a_map_that_blocks_the_route_is_in_sight_on_it(around):
     set_out(around)
     wait_for_route(around)
     old, expected = place_of(around.waypoints.last), restarts(around)

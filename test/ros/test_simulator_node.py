@@ -204,7 +204,7 @@ def test_without_a_clock_stamps_are_of_the_system(simulator, peer):
     assert not [name for name, _ in peer.node.get_topic_names_and_types() if name == '/clock']
 
 
-def test_the_speed_factor_can_be_changed_on_the_way_and_bad_values_are_refused(simulator, peer):
+def test_the_speed_factor_can_be_changed_while_the_robot_drives_and_bad_values_are_refused(simulator, peer):
     simulator(publish_clock=True, real_time_factor=0.01)
     clock = peer.hear('/clock', Clock)
     refused = set_parameter(peer, 'real_time_factor', 1000.0)
@@ -346,7 +346,7 @@ def test_poses_are_as_noisy_as_asked_and_odometry_is_not(simulator, peer):
 
 
 @pytest.mark.parametrize('follow_waypoint', [True, False])
-def test_the_goal_is_given_to_who_listens_until_it_is_heeded(simulator, peer, follow_waypoint):
+def test_the_goal_is_published_to_subscribers_until_the_planner_follows_it(simulator, peer, follow_waypoint):
     simulator(give_goal=True, random_goal=True, seed=3, follow_waypoint=follow_waypoint)
     goals = peer.hear('goal_pose', PoseStamped)
     peer.wait_until(lambda: len(goals) >= 2, 'the goal, and again')
@@ -411,7 +411,7 @@ def test_a_start_that_cannot_be_ends_with_the_reason(nodes, bad, reason):
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('busy', [False, True])
-def test_it_ends_cleanly_on_signals(simulator, number, busy):
+def test_the_simulator_ends_cleanly_on_signals(simulator, number, busy):
     """Also in the midst of publishing."""
     world = {'world': 'changing', 'change_period_s': 0.01, 'publish_clock': True, 'real_time_factor': 20.0}
     processes = [simulator(**(world if busy else {})) for _ in range(3)]

@@ -106,7 +106,7 @@ def check_that_robot_is_to_stay(around):
     assert not around.plans or around.plans.last.poses == []
 
 
-def test_plan_is_said_only_when_it_changes(make_scene):
+def test_the_plan_is_published_only_when_it_changes(make_scene):
     """On a map that stays as it is: once for a search that needs one tick, and once more, empty, on arrival."""
     scene = make_scene(GROUND)
     scene.start_planner(search_time_s=0.02)
@@ -123,7 +123,7 @@ def is_whole(plan, place):
     return math.dist(place_of(plan.poses[-1]), GROUND.places[place]) < 0.01
 
 
-def test_requests_on_the_way_are_heeded_at_once(make_scene):
+def test_requests_while_the_robot_navigates_take_effect_at_once(make_scene):
     """A robot is told to start its search over, to go elsewhere, to stop, and to go on."""
     scene = make_scene(GROUND)
     scene.start_planner()

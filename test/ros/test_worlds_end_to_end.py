@@ -72,7 +72,7 @@ def test_robot_waits_at_a_blocked_corridor_and_goes_through_when_it_opens(make_s
     assert scene.facts['restarts_no_path'] != '0'
 
 
-def test_goal_that_becomes_unreachable_then_blocked_is_reached_when_the_way_is_free_again(make_scene):
+def test_a_goal_that_becomes_unreachable_then_blocked_is_reached_when_the_path_is_free_again(make_scene):
     """The test is the map's publisher, and goes on when it hears what the planner makes of it."""
     scene = make_scene(GATE)
     maps = scene.become_map_publisher()
@@ -86,7 +86,7 @@ def test_goal_that_becomes_unreachable_then_blocked_is_reached_when_the_way_is_f
     scene.wait_for_arrival('b')
 
 
-def test_robot_on_its_way_round_turns_to_a_corridor_that_opens(make_scene):
+def test_a_robot_on_a_detour_turns_to_a_corridor_that_opens(make_scene):
     """The test is the map's publisher: on its map the gate is shut until the robot has gone round half way."""
     world = World("""
         ###########

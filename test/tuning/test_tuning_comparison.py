@@ -40,7 +40,7 @@ class TestComparison:
             text = f'The time limit ended the comparison after {comparison.tried} of {len(problems)} problems'
             assert text in comparison_text(comparison)
 
-    def test_without_time_for_one_problem_tells_nothing(self, problems):
+    def test_without_time_for_one_problem_is_refused(self, problems):
         files = [ComparedFile(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
         with pytest.raises(TooLittleTime, match='--time-limit of 3 s was over before all 2 files had tried the first'):
             compare(files, problems, 'static', TimeLimit(3, Clock()))
@@ -61,7 +61,7 @@ class TestComparison:
         assert main([*tune(tmp_path), '--compare', *options]) == 2
         assert message in capsys.readouterr().err
 
-    def test_tells_what_it_leaves_out_of_account(self):
+    def test_reports_what_it_leaves_out_of_account(self):
         ours = PlannerParameters()
         others = dataclasses.replace(ours, tick_frequency=5.0, corner_cutting=True)
         assert list(remarks({'a.yaml': ours, 'b.yaml': ours})) == []

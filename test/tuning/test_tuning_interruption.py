@@ -34,7 +34,7 @@ class TestInterruption:
         assert found.race.rounds == len(found.plan.seen)
         assert found.check.chosen.problems == 3
 
-    def test_at_the_very_end_is_told(self, fake_trials, problems):
+    def test_at_the_very_end_is_reported(self, fake_trials, problems):
         def go(candidate, problem, k):
             if k < 1000:
                 raise KeyboardInterrupt

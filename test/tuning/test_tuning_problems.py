@@ -66,7 +66,7 @@ class TestBag:
         drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), 50, TimeLimit(40, Clock()))
         assert 1 < len(drawn) <= 40 * DRAWN_FRACTION
 
-    def test_gives_its_goals_again_with_other_things_on_the_way(self):
+    def test_gives_its_goals_again_with_other_seeds(self):
         drawn = repeated(draw_problems(tuning_map(rooms()), 3, seed=0), 7)
         assert [problem.start for problem in drawn[:4]] == [problem.start for problem in drawn[3:]]
         assert len({problem.seed for problem in drawn}) == 7

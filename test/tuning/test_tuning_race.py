@@ -66,7 +66,7 @@ class TestRace:
         assert 2 <= found.race.rounds <= 8
         assert not found.interrupted
 
-    def test_says_when_it_has_seen_little(self, fake_trials, problems):
+    def test_reports_that_it_has_seen_little(self, fake_trials, problems):
         fake_trials(lambda candidate, problem, k: result(length(problem)))
         assert 'a small sample' in study_text(run_study(make_plan(problems[:6])))
         assert 'a small sample' not in study_text(run_study(make_plan(problems)))

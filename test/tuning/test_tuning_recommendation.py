@@ -48,7 +48,7 @@ class TestRecommendation:
             )
             assert run_study(make_plan(problems)).recommended == Candidate('tb_wa_star', 1.2, best)
 
-    def test_is_the_default_where_few_problems_do_not_tell(self, fake_trials, problems):
+    def test_is_the_default_where_few_problems_are_inconclusive(self, fake_trials, problems):
         """Much better on one problem in four, as much worse on another: of few problems that is noise."""
 
         def go(candidate, problem, k):
@@ -95,7 +95,9 @@ class TestRecommendation:
         assert 'kept: tb_gbfs was the best' in reasons(found)['algorithm']
         assert found.check.chosen.problems == len(plan.unseen)
 
-    def test_that_was_luck_stays_so_when_there_is_no_time_to_try_it_with_shorter_ticks(self, fake_trials, problems):
+    def test_that_was_luck_stays_rejected_when_there_is_no_time_to_try_it_with_shorter_ticks(
+        self, fake_trials, problems
+    ):
         plan = make_plan(problems)
         lucky = Candidate('tb_gbfs')
         seen = {id(problem) for problem in plan.seen}

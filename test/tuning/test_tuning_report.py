@@ -72,7 +72,7 @@ class TestReport:
         assert 'tick p99 4 ms' in study_text(found)
         assert 'took 4 ms or less' in reasons(found)['expansions_per_tick']
 
-    def test_says_that_a_budget_cannot_be_kept(self, fake_trials, problems):
+    def test_reports_that_a_budget_cannot_be_kept(self, fake_trials, problems):
         fake_trials(lambda candidate, problem, k: result(length(problem), tick_s=0.02))
         found = run_study(make_plan(problems))
         assert 'not tried yet' in study_text(found)

@@ -77,7 +77,7 @@ class TestTimeLimit:
         )
         assert 'about 11 s would be enough' in str(error.value)
 
-    def test_tells_what_there_was_no_time_for(self, fake_trials, problems):
+    def test_reports_what_there_was_no_time_for(self, fake_trials, problems):
         plan = make_plan(problems)
 
         def go(candidate, problem, k):
@@ -108,7 +108,7 @@ class TestTimeLimit:
         assert found.check.chosen.problems == len(plan.unseen)
         assert found.cut_short == ['the choice used 10 of 12 problems']
 
-    def test_keeps_what_is_set_where_few_problems_tell_nothing(self, fake_trials, problems):
+    def test_keeps_the_settings_where_few_problems_are_inconclusive(self, fake_trials, problems):
         """The best on four problems, by chance on one of them."""
         plan = make_plan(problems)
 
@@ -125,7 +125,7 @@ class TestTimeLimit:
         assert 'may be chance' in reasons(found)['algorithm']
         assert reasons(found)['restart'].startswith('kept')
 
-    def test_is_told_of_nothing_where_all_was_done(self, fake_trials, problems):
+    def test_reports_nothing_where_all_was_done(self, fake_trials, problems):
         fake_trials(lambda candidate, problem, k: result(length(problem)))
         found = run_study(make_plan(problems))
         assert found.cut_short == []

@@ -72,7 +72,7 @@ class TestTrial:
 
 class TestClutter:
     @pytest.mark.parametrize('radius_m', [0.0, 2.0])
-    def test_never_closes_a_way(self, radius_m):
+    def test_never_disconnects_free_cells(self, radius_m):
         rules = CostmapConfig(resolution_m=1.0, robot_radius_m=radius_m, inflation_radius_m=radius_m)
         costmap = Costmap((rooms() * 100).astype(np.int8), rules)
         before = np.isfinite(costmap.costs)
@@ -100,7 +100,7 @@ class TestClutter:
         clutter.restore()
         assert np.array_equal(costmap.costs, costs)
 
-    def test_comes_every_so_many_moves(self):
+    def test_appears_at_its_period_in_moves(self):
         costmap = Costmap(np.zeros((50, 50), np.int8), CELLS)
         clutter = Clutter(costmap, Grid(costmap.costs), seed=4, every=5)
         assert [clutter.look((25, 25), (40, 40)) is not None for _ in range(10)] == ([False] * 4 + [True]) * 2
