@@ -349,6 +349,7 @@ def test_slow_clients_take_limited_threads_and_lock_nobody_out(drive, tmp_path, 
     monkeypatch.setattr('tb_planner.view.server.SEND_TIMEOUT_S', 600.0)  # no client times out
     server = LiveServer(tmp_path / 'run.tbrun')
     _, _, page = knock(server, **own_origin(server))
+    assert receive(page)[0] == 1  # all threads of this page have started
     before = threading.active_count()
     slow = [socket.create_connection(('127.0.0.1', server.port), 10) for _ in range(MAX_PENDING + 20)]
     for connection in slow:

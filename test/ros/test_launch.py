@@ -335,7 +335,7 @@ def test_no_older_run_is_shown_in_place_of_this_one(launch, nodes, peer, tmp_pat
         assert record.read_bytes() == b''
     else:
         assert Path(shown).parent.name.startswith('tb_planner_')
-        assert f'the record of this run is not kept: {record}: Is a directory' in process.said
+        assert f'This run is not recorded to {record}: Is a directory' in process.said
 
 
 @needs_launch
@@ -345,7 +345,7 @@ def test_a_file_that_is_no_record_is_neither_emptied_nor_shown(launch, tmp_path)
     process = launch('demo.launch.py', 'rviz:=false', 'view:=true', 'view_port:=0', f'record:={path}')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert f'record {path}: it is there already, and is no record of a run' in process.said
+    assert f'record is {path}: the file exists and is not the record of a run' in process.said
     assert 'process started' not in process.said
     assert path.read_text() == 'tb_planner: {}'
 

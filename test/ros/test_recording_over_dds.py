@@ -115,7 +115,7 @@ def test_where_nothing_was_recorded_no_older_run_is_shown(tmp_path, recorded):
     if recorded is not None:
         record.write_bytes(recorded)
     said = '[ERROR] [tb_planner]: the run is not recorded: [Errno 28] No space left on device\n'
-    assert write_replay(record, replay, 'A run', said).startswith('none, the run is not recorded: [Errno 28] No space')
+    assert write_replay(record, replay, 'A run', said).startswith('none: the run is not recorded: [Errno 28] No space')
     assert not replay.exists()
     assert 'run.tbrun' in write_replay(record, replay, 'A run', '')
     replay.write_text('Minutes of a meeting')
@@ -126,7 +126,7 @@ def test_where_nothing_was_recorded_no_older_run_is_shown(tmp_path, recorded):
 def test_a_picture_does_not_take_the_name_of_the_record_or_the_replay(capsys, tmp_path):
     for name in ('run.tbrun', 'run.html'):
         assert main(['--png', str(tmp_path / name)]) == 2
-        assert f'{name} is no name for a picture' in capsys.readouterr().err
+        assert f'{name} is not a name for a picture' in capsys.readouterr().err
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_the_drive(capsys, tmp_path, monkeypatch):
@@ -146,7 +146,7 @@ def test_a_page_of_a_part_of_the_run_is_reported_as_incomplete(tmp_path):
         move_to_goal(planner, walk)
     assert write_replay(record, replay, 'A run', 'all is well') == str(replay)
     told = write_replay(record, replay, 'A run', 'the run is not recorded any more: [Errno 28] No space left')
-    assert told == f'{replay}, up to a point: the run is not recorded any more: [Errno 28] No space left'
+    assert told == f'{replay}, incomplete: the run is not recorded any more: [Errno 28] No space left'
 
 
 def test_the_benchmark_reports_the_cost_of_recording(tmp_path):
