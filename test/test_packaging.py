@@ -330,7 +330,7 @@ def test_package_xml_names_everything_that_the_nodes_and_launch_files_import():
     named = {element.text for element in ElementTree.parse(ROOT / 'package.xml').iter('exec_depend')}
     imported = {*imported_packages(ROOT / 'tb_planner/ros'), *imported_packages(ROOT / 'launch')}
     assert 'rclpy' in imported
-    debian = {'PIL': 'pil', 'yaml': 'yaml', 'numpy': 'numpy', 'matplotlib': 'matplotlib'}
+    debian = {'PIL': 'pil', 'yaml': 'yaml', 'numpy': 'numpy', 'matplotlib': 'matplotlib', 'tqdm': 'tqdm'}
     needed = {
         {'tf2_ros': 'tf2_ros_py'}.get(package, f'python3-{debian[package]}' if package in debian else package)
         for package in imported - set(sys.stdlib_module_names) - {'tb_planner'}
