@@ -23,13 +23,11 @@ from benchmarks.node.nav2 import NAV2
 from benchmarks.node.node import NODE
 from benchmarks.node.recording import RECORDING
 from benchmarks.oscillation import OSCILLATION
-from benchmarks.restarts import RESTARTS
 from benchmarks.ticks import TICKS
-from benchmarks.ties import TIES_EXPERIMENT
 from benchmarks.tuner import TUNER
 from tb_planner.search import kernel
 
-EXPERIMENTS = (PEERS, TICKS, MEMORY, RESTARTS, MOVES, TIES_EXPERIMENT, TUNER, NODE, NAV2, RECORDING, OSCILLATION)
+EXPERIMENTS = (PEERS, TICKS, MEMORY, MOVES, TUNER, NODE, NAV2, RECORDING, OSCILLATION)
 
 FROM_PAPERS = (
     *(PAPER_2009, PAPER_2012, PAPER_2012_TIME, PAPER_2014, PAPER_2014_DYNAMIC),

@@ -175,9 +175,7 @@ EXPERIMENTS = {
     'peers': (['--scale', '0.04'], {'map', 'corner_cutting', 'planner', 'ms', 'length'}, 'geometric mean'),
     'ticks': (['--scale', '0.05'], {'algorithm', 'k', 'median_us', 'p99_us', 'max_us', 'restart_us'}, 'p99 / median'),
     'memory': (['--scale', '0.05'], {'algorithm', 'state_bytes_a_cell', 'resident_by_search'}, 'bytes a cell'),
-    'restarts': (['--scale', '0.06'], {'rate', 'w', 'rule', 'search_time_s', 'searches', 'cost'}, 'eager/lazy'),
     'moves': (['--moves', '300'], {'algorithm', 'world', 'k', 'moves', 'illegal_moves'}, ' 0 illegal'),
-    'ties': (['--scale', '0.05'], {'w', 'ties', 'expansions', 'cost', 'run_cost'}, 'larger g'),
     'tuner': (
         ['--scale', '0.15', '--problems', '2', '--world', 'static'],
         {'kind', 'map', 'recommended', 'k', 'intervals', 'default_intervals', 'tick_p99_ms', 'outcome'},
@@ -199,18 +197,6 @@ def test_an_experiment_prints_its_ratios_and_writes_its_rows(name, tmp_path):
     assert f'{len(written)} rows in {out}' in done.stdout
     assert set(written[0]) >= PROVENANCE | columns | {'experiment', 'seed', 'quick'}
     assert all(row['experiment'] == name and row['seed'] == '1' for row in written)
-
-
-def test_ties_are_compared_on_a_folder_of_maps(tmp_path):
-    lines = ['type octile', 'height 20', 'width 20', 'map', *(['.' * 20] * 20)]
-    (tmp_path / 'open.map').write_text('\n'.join(lines) + '\n')
-    out = tmp_path / 'rows.csv'
-    command = [*COMMAND, 'ties', '--quick', '--maps', str(tmp_path), '--out', str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert {row['map'] for row in read(out)} == {'open'}
-    optimal = [(row['ties'], row['cost']) for row in read(out) if row['w'] == '1.0']
-    assert dict(optimal)['lifo'] == dict(optimal)['larger_g']
 
 
 def test_an_interrupted_experiment_keeps_its_rows_and_sums_them_up(tmp_path):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from benchmarks.baselines.a_star import AStar, a_star, adaptive_a_star, late_a_star, repeated_a_star
+from benchmarks.baselines.a_star import a_star, adaptive_a_star, late_a_star, repeated_a_star
 from benchmarks.baselines.agent import Baseline
 from benchmarks.baselines.d_star_lite_agent import DStarLite
-from benchmarks.baselines.real_time import RealTimeAgent, da_rtaa_star, lrta_star, lss_lrta_star, p_lrta_star, rtaa_star
+from benchmarks.baselines.real_time import da_rtaa_star, lrta_star, lss_lrta_star, p_lrta_star, rtaa_star
 
 BASELINES: dict[str, Callable[..., Baseline]] = {
     'late_a_star': late_a_star,
@@ -20,20 +20,3 @@ BASELINES: dict[str, Callable[..., Baseline]] = {
     'da_rtaa_star': da_rtaa_star,
 }
 """Name -> factory(grid, start, goal, k), with options of its own as keywords."""
-
-__all__ = [
-    'BASELINES',
-    'AStar',
-    'Baseline',
-    'DStarLite',
-    'RealTimeAgent',
-    'a_star',
-    'adaptive_a_star',
-    'da_rtaa_star',
-    'late_a_star',
-    'lrta_star',
-    'lss_lrta_star',
-    'p_lrta_star',
-    'repeated_a_star',
-    'rtaa_star',
-]

@@ -21,10 +21,12 @@ ties='lifo', to the newest state. What the papers left open, and how it is decid
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.agent import Baseline, counted_by
+from benchmarks.baselines.agent import Baseline
 from tb_planner.geometry import Cell
 from tb_planner.search import kernel
 from tb_planner.search.algorithms import REASON_CODES, RESTART_RULES, RestartReason, rtba_star, tbaa_star
@@ -128,7 +130,7 @@ class AStar(Baseline):
     def s_current(self) -> int:
         if self._pacing and self._pacing.away:
             return self._pacing.neighbour
-        return int(self._search.s_current)
+        return super().s_current
 
     @property
     def path_found(self) -> bool:
@@ -144,7 +146,7 @@ class AStar(Baseline):
 
     @property
     def figures(self) -> Figures:
-        walked = counted_by(self._search)
+        walked = super().figures
         walked = walked._replace(intervals=walked.intervals + self._waited)
         return self._pacing.added_to(walked) if self._pacing else walked
 
@@ -229,36 +231,15 @@ class _Pacing:
         return states[1:]
 
     def added_to(self, figures: Figures) -> Figures:
-        return Figures(
-            figures.intervals + self._moves,
-            figures.moves + self._moves,
-            figures.back_moves + self._back_moves,
-            figures.expansions,
-            figures.searches,
-            figures.straight + self._straight,
-            figures.diagonal + self._diagonal,
-        )
+        paced = Figures(self._moves, self._moves, self._back_moves, 0, 0, self._straight, self._diagonal)
+        return Figures(*map(sum, zip(figures, paced, strict=True)))
 
 
-def late_a_star(grid: Grid, start: Cell, goal: Cell, k: int, *, ties: str = 'larger_g', seed: int = 0) -> AStar:
-    """The 2009 paper's "late acting": the agent paces until A* has ended. For maps that stay as they are."""
-    return AStar(grid, start, goal, k, restart=None, ties=ties, paces=True, seed=seed)
-
-
-def a_star(grid: Grid, start: Cell, goal: Cell, k: int, *, ties: str = 'larger_g') -> AStar:
-    """The 2012 paper's A*: the agent waits until it has ended. For maps that stay as they are."""
-    return AStar(grid, start, goal, k, restart=None, ties=ties)
-
-
-def repeated_a_star(
-    grid: Grid, start: Cell, goal: Cell, k: int, *, restart: str = 'path_cost_increased', ties: str = 'larger_g'
-) -> AStar:
-    """The 2012 paper's Repeated A*."""
-    return AStar(grid, start, goal, k, restart=restart, ties=ties)
-
-
-def adaptive_a_star(
-    grid: Grid, start: Cell, goal: Cell, k: int, *, restart: str = 'path_cost_increased', ties: str = 'larger_g'
-) -> AStar:
-    """The 2012 paper's Adaptive A*."""
-    return AStar(grid, start, goal, k, restart=restart, learn_h=True, ties=ties)
+late_a_star = partial(AStar, restart=None, paces=True)
+"""The 2009 paper's "late acting": the agent paces until A* has ended. For maps that stay as they are."""
+a_star = partial(AStar, restart=None)
+"""The 2012 paper's A*: the agent waits until it has ended. For maps that stay as they are."""
+repeated_a_star = partial(AStar, learn_h=False)
+"""The 2012 paper's Repeated A*."""
+adaptive_a_star = partial(AStar, learn_h=True)
+"""The 2012 paper's Adaptive A*."""

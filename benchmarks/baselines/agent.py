@@ -26,6 +26,8 @@ class Baseline(abc.ABC):
     """
 
     status: Status
+    _search: Any
+    """The compiled search."""
 
     def __init__(self, grid: Grid, start: Cell, goal: Cell, k: int):
         check_whole('k', k, 1)
@@ -48,14 +50,15 @@ class Baseline(abc.ABC):
         """The grid has been updated; True if a search begins for it. An agent that had no path may have one now."""
 
     @property
-    @abc.abstractmethod
     def s_current(self) -> int:
         """The agent's state."""
+        return int(self._search.s_current)
 
     @property
-    @abc.abstractmethod
     def figures(self) -> Figures:
-        """Counted since the agent was made; the search that runs is in it."""
+        """Counted since the agent was made; the search that runs is in it. Only time-bounded agents make back-moves."""
+        s = self._search
+        return Figures(s.intervals, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)
 
     def step(self) -> Status:
         """One interval."""
@@ -83,9 +86,3 @@ class Baseline(abc.ABC):
     def cost(self) -> float:
         """What the agent's moves have cost, from exact sums of straight and diagonal steps."""
         return self.grid.cost_of(self.figures.straight, self.figures.diagonal)
-
-
-def counted_by(search: Any) -> Figures:
-    """What a compiled search has counted. Back-moves are the time-bounded algorithms' own; there are none."""
-    s = search
-    return Figures(s.intervals, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)

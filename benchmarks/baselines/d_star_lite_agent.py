@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines import d_star_lite
-from benchmarks.baselines.agent import Baseline, counted_by
+from benchmarks.baselines.agent import Baseline
 from tb_planner.geometry import Cell
 from tb_planner.search.grid import Grid, GridChange
-from tb_planner.search.planner import Figures, Status, check_whole
+from tb_planner.search.planner import Status, check_whole
 
 TIES = ('larger_g', 'smaller_g')
 
@@ -41,7 +41,8 @@ class DStarLite(Baseline):
     def run(self, intervals: int) -> NDArray[np.int32]:
         check_whole('intervals', intervals, 1)
         self.status = Status(self._search.run(intervals, self.k))
-        return self._search.take_trail()
+        trail: NDArray[np.int32] = self._search.take_trail()
+        return trail
 
     def map_changed(self, change: GridChange) -> bool:
         if not change:
@@ -54,10 +55,6 @@ class DStarLite(Baseline):
     @property
     def s_current(self) -> int:
         return int(self._search.s_start)
-
-    @property
-    def figures(self) -> Figures:
-        return counted_by(self._search)
 
     def search(self, expansions: int | None = None) -> bool:
         """Makes k expansions, or the number given, without a move. Returns whether the search has ended: then the agent

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.baselines import local_search
-from benchmarks.baselines.agent import Baseline, counted_by
+from benchmarks.baselines.agent import Baseline
 from tb_planner.geometry import Cell
 from tb_planner.search.algorithms import TIES
 from tb_planner.search.grid import Grid, GridChange
-from tb_planner.search.planner import UNBOUNDED, Figures, Status, check_whole
+from tb_planner.search.planner import UNBOUNDED, Status, check_whole
 
 LOOK_AHEAD = ('neighbours', 'breadth_first', 'best_first')  # the core's numbers for them
 LEARNING = ('current', 'dijkstra', 'adaptive', 'prioritised')
@@ -116,14 +116,6 @@ class RealTimeAgent(Baseline):
         if self.status == Status.NO_PATH:
             self.status = Status.WAITED
         return gives_up
-
-    @property
-    def s_current(self) -> int:
-        return int(self._search.s_current)
-
-    @property
-    def figures(self) -> Figures:
-        return counted_by(self._search)
 
     @property
     def h(self) -> NDArray[np.int64]:

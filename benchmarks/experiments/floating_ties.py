@@ -6,7 +6,7 @@ import heapq
 import math
 import time
 
-from benchmarks.experiments.terrain import Blocked, Cell
+from benchmarks.experiments.terrain import Blocked, Cell, octile
 from tb_planner import Grid, Run, Status
 
 STEPS = [(dx, dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dx or dy]
@@ -19,7 +19,7 @@ def floating_a_star(blocked: Blocked, start: Cell, goal: Cell, corner_cutting: b
     began = time.thread_time()
     g = {start: 0.0}
     closed: set[Cell] = set()
-    opened = [(_octile(start, goal), 0.0, start)]
+    opened = [(octile(start, goal), 0.0, start)]
     while opened:
         _, minus_g, s = heapq.heappop(opened)
         if s == goal:
@@ -34,7 +34,7 @@ def floating_a_star(blocked: Blocked, start: Cell, goal: Cell, corner_cutting: b
             new = (math.sqrt(2) if dx and dy else 1.0) - minus_g
             if new < g.get(t, math.inf):
                 g[t] = new
-                heapq.heappush(opened, (new + _octile(t, goal), -new, t))
+                heapq.heappush(opened, (new + octile(t, goal), -new, t))
     found = goal in g
     return Run(
         status=Status.AT_GOAL if found else Status.NO_PATH,
@@ -48,8 +48,3 @@ def floating_a_star(blocked: Blocked, start: Cell, goal: Cell, corner_cutting: b
         search_time_s=time.thread_time() - began,
         cells=[],
     )
-
-
-def _octile(a: Cell, b: Cell) -> float:
-    dx, dy = abs(a[0] - b[0]), abs(a[1] - b[1])
-    return max(dx, dy) + (math.sqrt(2) - 1) * min(dx, dy)

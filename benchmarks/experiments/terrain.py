@@ -86,6 +86,11 @@ def problems(blocked: Blocked, count: int, seed: int = 0, apart: float = 0.5) ->
     raise ValueError(f'no {count} problems with ends {apart} of {max(width, height)} cells apart on this map')
 
 
+def octile(a: Cell, b: Cell) -> float:
+    dx, dy = abs(a[0] - b[0]), abs(a[1] - b[1])
+    return max(dx, dy) + (2**0.5 - 1) * min(dx, dy)
+
+
 def largest_component(blocked: Blocked) -> Blocked:
     """The largest set of free cells joined by straight steps."""
     labels, n = ndimage.label(~blocked)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmarks.baselines import BASELINES
 from benchmarks.experiments import terrain
 from benchmarks.experiments.floating_ties import floating_a_star
-from benchmarks.experiments.terrain import Blocked, Cell, GridProblem
+from benchmarks.experiments.terrain import Blocked, Cell, GridProblem, octile
 from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, Status, TimeBoundedPlanner, Unknown, find_path
 from tb_planner.maps.files import read_map
 from tb_planner.search.agent import Run, World, move_to_goal
@@ -38,9 +38,6 @@ GENERATORS: dict[str, Callable[..., Blocked]] = {
     'caves': terrain.caves,
     'random': terrain.random_obstacles,
 }
-UNITS = ('k', 'R', 'depth', 'queue', 'ms')
-"""What the number `x` of a setting is: expansions an interval, the 2009 paper's resources of an action, the depth of
-LRTA*'s look-ahead, the queue of P LRTA*, or the length of an interval."""
 LRTA_LIMIT = 1000  # expansions an action; the 2009 paper's cut-off
 DRAWS = 10_000
 MS_AT_FIRST = 3800  # expansions a millisecond, to begin with
@@ -78,7 +75,7 @@ class Setting:
     series: str  # as the paper names it
     algorithm: str  # a name in ALGORITHMS or BASELINES, or 'floating_a_star'
     x: float  # inf: unbounded
-    unit: str = 'k'
+    unit: str = 'k'  # expansions an interval; R: the 2009 paper's resources; depth of LRTA*; queue of P LRTA*; ms
     options: tuple[tuple[str, Any], ...] = ()  # the algorithm's own
     world: str = 'static'  # or changing, unknown, partly unknown
     rate: float = 0.0  # of a changing world, in per cent
@@ -319,11 +316,6 @@ def new_agent(setting: Setting, grid: Grid, problem: GridProblem, seed: int, k: 
         options['seed'] = seed
     expansions = budget.expansions if isinstance(budget, Resources) else budget
     return BASELINES[name](grid, *problem, expansions, **options)
-
-
-def octile(a: Cell, b: Cell) -> float:
-    dx, dy = abs(a[0] - b[0]), abs(a[1] - b[1])
-    return max(dx, dy) + (math.sqrt(2) - 1) * min(dx, dy)
 
 
 @functools.lru_cache(maxsize=2)
