@@ -202,7 +202,8 @@ def measured() -> dict[str, Any]:
     def request_to_result() -> None:
         planner.update_map(loop.map)
         planner.request(start, [goal], start_is_robot=False)
-        planner.step(lambda search: search.search())
+        while planner.step(lambda search: search.search(1000)).path is None:
+            pass
 
     found: dict[str, Any] = {}
     for what, passed, depth in (

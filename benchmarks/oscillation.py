@@ -22,12 +22,12 @@ from tb_planner.maps.cdr import Occupancy, Patch
 from tb_planner.maps.files import Map, read_map
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.maps.map_worker import MapIntake
-from tb_planner.navigation.budget import TickBudget
 from tb_planner.navigation.escape import EscapeFinder
 from tb_planner.navigation.follower import Follower
 from tb_planner.navigation.loop import LoopSettings, PlannerLoop, ReceivedPose, TickContext
 from tb_planner.navigation.path_planner import PathPlanner, PathStatus
 from tb_planner.navigation.route import Route, nearest_point
+from tb_planner.search.planner import TickBudget
 from tb_planner.simulation.scenes import shared_file
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import Obstacle, RandomChange, read_script

@@ -25,7 +25,7 @@ from tb_planner import (
     tba_star,
 )
 from tb_planner.search.algorithms import RESTART_RULES, make_algorithm, takes_weight
-from tb_planner.search.planner import TimedSearch
+from tb_planner.search.planner import TickBudget
 
 MODULES_WITH_EXAMPLES = [
     'tb_planner',
@@ -131,8 +131,8 @@ class TestWrongTypes:
 class TestSearchForATime:
     def test_stops_when_the_time_is_over(self):
         planner = planner_on(np.zeros((500, 500), bool), goal=(499, 0))
-        timed = TimedSearch(clock=lambda: planner.expansions / 10_000)
-        assert timed.search(planner, 0.02) == Status.MOVED
+        budget = TickBudget(clock=lambda: planner.expansions / 10_000, search_time_s=0.02)
+        assert budget.search_for(planner) == Status.MOVED
         assert 190 <= planner.expansions <= 200 + 32
         assert not planner.goal_found
 

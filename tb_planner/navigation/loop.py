@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.maps.map_worker import MapIntake, ProblemLog
-from tb_planner.navigation.budget import TickBudget
 from tb_planner.navigation.navigator import Navigator, Search, Settings, Tick
+from tb_planner.search.planner import TickBudget
 
 NO_PLAN: NDArray[np.float64] = np.empty((0, 2))
 

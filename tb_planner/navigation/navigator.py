@@ -284,7 +284,19 @@ class Navigator:
         self._restarts.clear()
         if map_update is not None:
             self._update_map(map_update)
-        status, waypoint, message = self._act(pose, search or TimeBoundedPlanner.search)
+        if self._goal is None or pose is None:
+            self._last_free = None
+        if self._goal is None:
+            status, waypoint, message = self._rest(pose)
+        elif self._map is None:
+            status, waypoint, message = NavigationStatus.WAITING_FOR_MAP, None, 'there is no map yet'
+        elif pose is None and self._had_pose:
+            status, waypoint, message = NavigationStatus.POSE_LOST, None, 'the pose is lost'
+        elif pose is None:
+            status, waypoint, message = NavigationStatus.WAITING_FOR_POSE, None, 'there is no pose yet'
+        else:
+            search = search or TimeBoundedPlanner.search
+            status, waypoint, message = self._navigate(self._map, self._goal, pose, search)
         if map_lost and pose is not None and status in _HAS_PLAN:
             status, waypoint, message = NavigationStatus.MAP_LOST, self._old_waypoint(pose), 'the map is too old'
         self._waypoint = waypoint or self._waypoint
@@ -317,19 +329,6 @@ class Navigator:
         if points_m is not None:
             self._held = Route.from_points(points_m, map_update.geometry).repaired(map_update.grid)
         self._release_memory()
-
-    def _act(self, pose: Pose2D | None, search: Search) -> _Outcome:
-        if self._goal is None or pose is None:
-            self._last_free = None
-        if self._goal is None:
-            return self._rest(pose)
-        if self._map is None:
-            return NavigationStatus.WAITING_FOR_MAP, None, 'there is no map yet'
-        if pose is None and self._had_pose:
-            return NavigationStatus.POSE_LOST, None, 'the pose is lost'
-        if pose is None:
-            return NavigationStatus.WAITING_FOR_POSE, None, 'there is no pose yet'
-        return self._navigate(self._map, self._goal, pose, search)
 
     def _rest(self, pose: Pose2D | None) -> _Outcome:
         """Without a goal."""

@@ -11,7 +11,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.lifecycle import LifecycleNode
 
 from tb_planner.geometry import Pose2D
-from tb_planner.navigation.budget import TickStats
 from tb_planner.navigation.loop import PlannerLoop, PoseSource, TickResult
 from tb_planner.navigation.navigator import NavigationStatus, Tick
 from tb_planner.ros.publishers import Publishers, RestartPlace
@@ -21,6 +20,8 @@ from tb_planner.search.algorithms import RestartReason
 
 COMPILED = kernel.COMPILED and sight.COMPILED and distance.COMPILED
 NOT_COMPILED = 'the kernel is not compiled and runs many times slower; install a C compiler and Cython, then tb_planner'
+WINDOW = 1024
+"""Percentiles are computed over this number of ticks."""
 RESTART_PERIOD_S = 0.1
 """Restarts are published at once, but not more often than this."""
 MAX_RESTART_PLACES = 50
@@ -36,6 +37,56 @@ TROUBLE = (
     NavigationStatus.MAP_LOST,
 )
 """There is a goal, and something keeps the robot from it."""
+
+
+class TickStats:
+    """How long ticks take, and which came too late or not at all, since the node became active."""
+
+    def __init__(self, period_s: float) -> None:
+        self.period_s = period_s
+        self.ticks = 0
+        self.overruns = 0
+        """Ticks that took longer than a period."""
+        self.missed = 0
+        """Periods in which no tick began."""
+        self._durations_s: deque[float] = deque(maxlen=WINDOW)
+        self._jitters_s: deque[float] = deque(maxlen=WINDOW)
+        self._last_begin_s: float | None = None
+
+    def begin(self, now_s: float) -> None:
+        """A tick begins, by the clock of its timer."""
+        if self._last_begin_s is not None:
+            since_s = now_s - self._last_begin_s
+            # a tick may come half a period late, and the next one in time
+            self.missed += max(round(since_s / self.period_s) - 1, 0)
+            self._jitters_s.append(abs(since_s - self.period_s))
+        self._last_begin_s = now_s
+        self.ticks += 1
+
+    def end(self, duration_s: float) -> None:
+        self._durations_s.append(duration_s)
+        self.overruns += duration_s > self.period_s
+
+    def clock_jumped(self) -> None:
+        """The time since the last tick is no longer known."""
+        self._last_begin_s = None
+        self._jitters_s.clear()
+
+    def percentiles_ms(self) -> tuple[float, float, float]:
+        """p50, p99 and maximum of the ticks' durations."""
+        p50, p99, maximum = _percentiles_ms(self._durations_s, 50, 99, 100)
+        return p50, p99, maximum
+
+    def jitters_ms(self) -> tuple[float, float]:
+        """p99 and maximum of the difference between a period and the time between two ticks."""
+        p99, maximum = _percentiles_ms(self._jitters_s, 99, 100)
+        return p99, maximum
+
+
+def _percentiles_ms(times_s: deque[float], *percents: int) -> list[float]:
+    if not times_s:
+        return [0.0] * len(percents)
+    return [float(value) * 1e3 for value in np.percentile(np.fromiter(times_s, float), percents)]
 
 
 class Diagnostics:

@@ -32,7 +32,6 @@ with ros_needed_by('planner_node', 'node'):
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.map_worker import MapWorker
-from tb_planner.navigation.budget import TickStats
 from tb_planner.navigation.loop import NO_PLAN, PlannerLoop, TickResult
 from tb_planner.navigation.navigator import NavigationStatus
 from tb_planner.recording import About, Recorder
@@ -40,7 +39,7 @@ from tb_planner.recording.writer import keep_older
 from tb_planner.ros import params
 from tb_planner.ros.bond import make_bond
 from tb_planner.ros.conversions import BadMessage, pose_from_message
-from tb_planner.ros.diagnostics import COMPILED, NOT_COMPILED, Diagnostics
+from tb_planner.ros.diagnostics import COMPILED, NOT_COMPILED, Diagnostics, TickStats
 from tb_planner.ros.follow_path import PathFollower, require_follow_path
 from tb_planner.ros.nav2_messages import require_nav2
 from tb_planner.ros.path_actions import DROP_IN, Nav2Planner, PathValidityService

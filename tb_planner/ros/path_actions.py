@@ -23,7 +23,6 @@ from tb_planner.config import PlannerParameters
 from tb_planner.errors import TbPlannerError
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import MapUpdate
-from tb_planner.navigation.budget import TickBudget
 from tb_planner.navigation.loop import LoopSettings, PlannerLoop, TickContext
 from tb_planner.navigation.path_planner import PathPlanner, PathResult, PathStatus
 from tb_planner.navigation.route import Route, invalid_points, nearest_point
@@ -33,6 +32,7 @@ from tb_planner.ros.path_server import ActionRequest, ActionThread, PathServer
 from tb_planner.ros.pose_source import RobotPose, TransformNotReady
 from tb_planner.ros.publishers import LATCHED
 from tb_planner.ros.throttled_log import ThrottledLog
+from tb_planner.search.planner import TickBudget
 
 DROP_IN = PlannerParameters.compute_path_to_pose_action
 """A planner whose action has this name replaces Nav2's planner server, and serves is_path_valid, too."""

@@ -27,7 +27,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
-from tb_planner.navigation.budget import TickStats
+from tb_planner.ros.diagnostics import TickStats
 from tb_planner.ros.nav2_messages import PathMessage, result_of
 
 BURST = QoSProfile(depth=256)

@@ -176,7 +176,7 @@ class TimeBoundedPlanner:
         s_start, s_goal = self._start_state(start), self._goal_state(goal)
         self._goal = grid.cell(grid.state(goal))
         self._passed: _PassedDecreases | None = None
-        self._timed_search = TimedSearch()
+        self._tick_budget = TickBudget()  # of calls with a time
         self._search = grid.take_search()
         self._search.forget_figures()
         self._search.forget_learned()
@@ -236,7 +236,11 @@ class TimeBoundedPlanner:
         if seconds is not None:
             if expansions is not None:
                 raise ValueError(f'expansions is {expansions} and seconds is {seconds}; give one of them')
-            return self._timed_search.search(self, seconds)
+            if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
+                raise ValueError(f'seconds is {seconds!r}; it must be a finite number of at least 0')
+            self._tick_budget.search_time_s = seconds
+            self._tick_budget.begin_tick()
+            return self._tick_budget.search_for(self)
         if expansions is not None:
             check_whole('expansions', expansions, 1)
         if self._search.s_current == self._search.s_goal:
@@ -732,33 +736,64 @@ class _PassedDecreases:
         return decreased, unblocked
 
 
-class TimedSearch:
-    """Searches for a given time in chunks of expansions, and learns from chunk to chunk how many fit.
+class TickBudget:
+    """What all searches of a tick may spend together: a number of expansions, or else an amount of time.
 
-    A chunk is small against the time left, so that a search never runs far beyond its time.
+    Time is spent in chunks of expansions: how many fit is learned from chunk to chunk. A chunk is small against the
+    time left, so that a search never runs far beyond its time.
+
+    budget = TickBudget(perf_counter, search_time_s=0.01)
+    budget.begin_tick(searches=2)
+    budget.search_for(planner)
     """
 
-    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        search_time_s: float = 0.0,
+        expansions_per_tick: int = 0,
+    ) -> None:
+        """expansions_per_tick: 0 spends search_time_s instead."""
+        self.search_time_s = search_time_s
+        self.expansions_per_tick = expansions_per_tick
+        self.expansions = 0
+        """What the searches of this tick have expanded so far."""
         self._clock = clock
+        self._time_left_s = search_time_s
+        self._searches_left = 1
         self._chunk, self._chunk_s = MIN_CHUNK // MAX_CHUNK_GROWTH, 0.0  # the last one, in expansions and in time
 
-    def search(self, planner: TimeBoundedPlanner, seconds: float) -> Status:
-        """One chunk at least, so that every call makes progress; then more while another one fits."""
-        if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
-            raise ValueError(f'seconds is {seconds!r}; it must be a finite number of at least 0')
-        end = self._clock() + seconds
-        chunk = self._fitting(seconds)
+    def begin_tick(self, searches: int = 1) -> None:
+        """searches: how many will share the budget."""
+        self.expansions = 0
+        self._time_left_s = self.search_time_s
+        self._searches_left = searches
+
+    def search_for(self, planner: TimeBoundedPlanner) -> Status:
+        """Searches with an equal share of what is left, and one chunk at least, so that every tick makes progress."""
+        searches, self._searches_left = max(self._searches_left, 1), self._searches_left - 1
+        first = planner.expansions
+        if self.expansions_per_tick:
+            status = planner.search(max((self.expansions_per_tick - self.expansions) // searches, 1))
+            self.expansions += planner.expansions - first
+            return status
+        share_s = max(self._time_left_s / searches, 0.0)
+        began_s = now_s = self._clock()
         while True:
-            began, before = self._clock(), planner.expansions
+            chunk = self._fitting(began_s + share_s - now_s)
+            chunk_began_s, before = now_s, planner.expansions
             status = planner.search(chunk)
-            now, expanded = self._clock(), planner.expansions - before
+            now_s, expanded = self._clock(), planner.expansions - before
             if planner.goal_found or status in (Status.NO_PATH, Status.AT_GOAL):
-                return status
+                break
             if expanded >= chunk:
-                self._chunk, self._chunk_s = expanded, now - began
-            if end - now <= MIN_TIME_FRACTION * seconds:
-                return status
-            chunk = self._fitting(end - now)
+                self._chunk, self._chunk_s = expanded, now_s - chunk_began_s
+            if began_s + share_s - now_s <= MIN_TIME_FRACTION * share_s:
+                break
+        self._time_left_s -= now_s - began_s
+        self.expansions += planner.expansions - first
+        return status
 
     def _fitting(self, left_s: float) -> int:
         """The expansions that half of the time left allows, since the pace may change; not many more than last time."""

@@ -15,9 +15,9 @@ from rclpy.serialization import serialize_message
 from tb_planner import Grid, TimeBoundedPlanner, tba_star
 from tb_planner.config import PlannerParameters
 from tb_planner.maps.map_worker import MAX_PATCHES, MapWorker
-from tb_planner.navigation.budget import WINDOW, TickBudget, TickStats
+from tb_planner.ros.diagnostics import WINDOW, TickStats
 from tb_planner.ros.throttled_log import SAME_KIND_S, SAME_TEXT_S, ThrottledLog
-from tb_planner.search.planner import MIN_CHUNK
+from tb_planner.search.planner import MIN_CHUNK, TickBudget
 
 
 # ------------------------------------------------------------------------------------------------------ search budget
