@@ -50,7 +50,7 @@ def test_a_robot_neither_stops_nor_turns_back_when_the_map_moves(moved):
         trip.drive()
         trip.tick(**few)
     assert trip.last.status == S.ARRIVED
-    assert trip.way_length < 1.05 * still.way_length + 0.3
+    assert trip.driven_m < 1.05 * still.driven_m + 0.3
 
 
 @pytest.mark.parametrize('moved', MOVES.values(), ids=MOVES.keys())
@@ -88,7 +88,7 @@ def test_a_map_that_grows_and_shifts_with_every_update_does_not_stop_the_robot(s
     assert trip.last.status == S.ARRIVED
     assert trip.statuses.index(S.NAVIGATING) < 3
     assert S.WAITING not in trip.statuses[3:]
-    assert trip.way_length < 1.3 * still.way_length  # walls are now and then drawn a cell thicker
+    assert trip.driven_m < 1.3 * still.driven_m  # walls are now and then drawn a cell thicker
 
 
 def test_a_held_route_that_the_new_map_blocks_is_not_followed():

@@ -253,7 +253,7 @@ def test_a_browser_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeyp
     monkeypatch.setattr(this_browser, 'LIMIT_S', 2.0)
     with closing(Browser(str(program))) as hanging:
         for size in (10, 10**6):
-            with pytest.raises(BrowserError, match='not answered within 2 s'):
+            with pytest.raises(BrowserError, match='not responded within 2 s'):
                 hanging.call('Page.navigate', url='x' * size)
         pids = (tmp_path / 'browser.pids').read_text().split()
         assert [is_running(pid) for pid in pids] == [True, True]

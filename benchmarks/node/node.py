@@ -127,7 +127,9 @@ def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None
         bench_world.wait(0.5)
     if bench_world.exit_code != 0:
         printed = '\n'.join(
-            '\n'.join([f'--- {process.name}, exit code {process.exit_code}', *process.said.splitlines()[-LAST_LINES:]])
+            '\n'.join(
+                [f'--- {process.name}, exit code {process.exit_code}', *process.log_text.splitlines()[-LAST_LINES:]]
+            )
             for process in processes.all
         )
         raise RuntimeError(f'no figures\n{printed}')

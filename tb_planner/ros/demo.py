@@ -213,7 +213,7 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
                 print(f'  picture     {options.png}', flush=True)
                 if options.view:  # the summary covers the first goal only
                     supervisor.stay()
-        print(f'  replay      {write_replay(record, options.png.with_suffix(REPLAY), title, planner.said)}')
+        print(f'  replay      {write_replay(record, options.png.with_suffix(REPLAY), title, planner.log_text)}')
     return outcome
 
 
@@ -235,9 +235,9 @@ def remove_older(*paths: Path) -> None:
                 path.resolve().unlink()
 
 
-def write_replay(record: Path, replay: Path, title: str, said: str) -> str:
-    """Writes the page; returns its name, or why there is none. said: the log of the planner."""
-    cut_short = re.findall('the run is not recorded.*', said)[-1:]
+def write_replay(record: Path, replay: Path, title: str, log: str) -> str:
+    """Writes the page; returns its name, or why there is none. log: the log of the planner."""
+    cut_short = re.findall('the run is not recorded.*', log)[-1:]
     try:
         if not read_record(record).ticks:
             raise BadRecord(f'{record} has no ticks')
@@ -289,9 +289,9 @@ class DemoSupervisor:
 
     def wait_for_page(self, view: Process) -> str:
         """The address of the page."""
-        if not self._spin_until(lambda: SHOWN_AT.search(view.said), START_LIMIT_S):
+        if not self._spin_until(lambda: SHOWN_AT.search(view.log_text), START_LIMIT_S):
             raise CannotRun(f'the live page did not start within {START_LIMIT_S:g} s\n{self._last_lines()}')
-        return SHOWN_AT.findall(view.said)[0]
+        return SHOWN_AT.findall(view.log_text)[0]
 
     def wait_for_both(self) -> None:
         if not self._spin_until(lambda: self._monitor.is_ready, START_LIMIT_S):
@@ -340,7 +340,7 @@ class DemoSupervisor:
 
     def _last_lines(self) -> str:
         return '\n'.join(
-            '\n'.join([f'--- {process.name}', *process.said.splitlines()[-LAST_LINES:]])
+            '\n'.join([f'--- {process.name}', *process.log_text.splitlines()[-LAST_LINES:]])
             for process in self._processes.all
         )
 

@@ -100,7 +100,7 @@ class Process:
         return self._process.poll()
 
     @property
-    def said(self) -> str:
+    def log_text(self) -> str:
         return self.output.read_text(errors='replace')
 
     def send(self, number: signal.Signals) -> None:

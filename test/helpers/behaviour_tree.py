@@ -1,8 +1,8 @@
 """Runs a behaviour tree as BehaviorTree.CPP and Nav2's control nodes do, as far as our trees need it.
 
-Leaves are functions of the test; all are done at once but the one that follows a path, and one that dies while it is
-asked. So only what can be under way keeps a state: whose turn it is, how often it was tried again, when it was done
-last.
+Leaves are functions of the test. All end at once, except the one that follows a path and one that dies while it is
+asked. So only nodes that can be running keep a state: the current child, the number of retries, the time of the last
+tick.
 """
 
 import xml.etree.ElementTree as ElementTree
@@ -27,7 +27,7 @@ class BehaviourTree:
         self._now_s = 0.0
         self._controls = {
             'Sequence': self._sequence,
-            'ReactiveSequence': self._sequence,  # the same where nothing below is under way
+            'ReactiveSequence': self._sequence,  # the same where nothing below is running
             'Fallback': self._fallback,
             'Timeout': self._timeout,
             'ReactiveFallback': self._fallback,
@@ -50,8 +50,8 @@ class BehaviourTree:
 
     def _leaf(self, node: ElementTree.Element) -> str:
         given = {name: self._value(text) for name, text in node.attrib.items()}
-        status, outputs = self._leaves[node.tag](given)
-        for port, value in outputs.items():
+        status, written_ports = self._leaves[node.tag](given)
+        for port, value in written_ports.items():
             if port in node.attrib:
                 self._blackboard[node.attrib[port].strip('{}')] = value
         return status
@@ -78,7 +78,7 @@ class BehaviourTree:
 
     # ------------------------------------------------------------------------ of Nav2
     def _pipeline_sequence(self, node: ElementTree.Element) -> str:
-        """What comes before goes on to be ticked while what comes later is under way."""
+        """Earlier children are ticked again while a later one is running."""
         state = self._state[node]
         for i, child in enumerate(node):
             status = self._tick(child)
@@ -92,7 +92,7 @@ class BehaviourTree:
         return SUCCESS
 
     def _rate_controller(self, node: ElementTree.Element) -> str:
-        """RUNNING while its time has not come; what is under way goes on."""
+        """RUNNING until its time has come; a running child is ticked on."""
         state = self._state[node]
         waits = state.get('status') != RUNNING
         if waits and 'since_s' in state and self._now_s - state['since_s'] < 1 / float(node.attrib['hz']):
@@ -102,7 +102,7 @@ class BehaviourTree:
         return status
 
     def _recovery_node(self, node: ElementTree.Element) -> str:
-        """The first child; if that fails the second, and the first again, so many times."""
+        """Ticks the first child; if it fails, the second, and the first again, up to number_of_retries times."""
         state, work, recovery = self._state[node], node[0], node[1]
         while (status := self._tick(work)) == FAILURE:
             if state.get('retries', 0) == int(node.attrib['number_of_retries']) or self._tick(recovery) == FAILURE:

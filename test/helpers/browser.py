@@ -52,7 +52,7 @@ def chromium_or_skip() -> str:
 
 
 class BrowserError(RuntimeError):
-    """The browser has said no, or nothing."""
+    """The browser has reported an error, or has not responded."""
 
 
 class PageHasGone(BrowserError):
@@ -83,7 +83,7 @@ class Browser:
         self._buffer = b''
         self._number = 0
         self._is_silent = False
-        self._answers: dict[int, dict] = {}
+        self._responses: dict[int, dict] = {}
         self.events: list[dict] = []
 
     def close(self) -> None:
@@ -103,23 +103,23 @@ class Browser:
         if session:
             message['sessionId'] = session
         deadline = time.monotonic() + LIMIT_S
-        self._say(json.dumps(message).encode() + b'\0', deadline)
-        while number not in self._answers:
+        self._send(json.dumps(message).encode() + b'\0', deadline)
+        while number not in self._responses:
             self._listen(deadline)
-        answer = self._answers.pop(number)
-        if 'error' in answer:
-            said = answer['error'].get('message', '')
-            kind = PageHasGone if any(words in said for words in GONE) else BrowserError
-            raise kind(f'{method}: {answer["error"]}')
-        return answer['result']
+        response = self._responses.pop(number)
+        if 'error' in response:
+            text = response['error'].get('message', '')
+            kind = PageHasGone if any(words in text for words in GONE) else BrowserError
+            raise kind(f'{method}: {response["error"]}')
+        return response['result']
 
-    def _say(self, data: bytes, deadline: float) -> None:
+    def _send(self, data: bytes, deadline: float) -> None:
         while data:
             self._wait_for(self._out, select.POLLOUT, deadline)
-            data = data[os.write(self._out, data[: select.PIPE_BUF]) :]  # so much never waits
+            data = data[os.write(self._out, data[: select.PIPE_BUF]) :]  # a piece of this size never blocks
 
     def _listen(self, deadline: float) -> None:
-        """Takes in what the browser says next."""
+        """Reads the next messages of the browser."""
         self._wait_for(self._in, select.POLLIN, deadline)
         data = os.read(self._in, 1 << 20)
         if not data:
@@ -128,7 +128,7 @@ class Browser:
         for text in messages:
             message = json.loads(text)
             if 'id' in message:
-                self._answers[message['id']] = message
+                self._responses[message['id']] = message
             else:
                 self.events.append(message)
 
@@ -138,7 +138,7 @@ class Browser:
         left_s = deadline - time.monotonic()
         if self._is_silent or left_s <= 0 or not poll.poll(1000 * left_s):
             self._is_silent = True
-            raise BrowserError(f'the browser has not answered within {LIMIT_S:g} s')
+            raise BrowserError(f'the browser has not responded within {LIMIT_S:g} s')
 
     def open(
         self,

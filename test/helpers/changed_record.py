@@ -22,7 +22,7 @@ def changed_record(data, change):
 
 
 def beyond_the_map(name):
-    """A change by which the second tick tells of thousands of millions of cells."""
+    """A change after which the second tick lists thousands of millions of cells."""
 
     def change(head, columns):
         run = as_varints(RUN[name])

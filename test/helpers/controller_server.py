@@ -84,7 +84,7 @@ class ControllerServer(BackgroundPeer):
     async def _execute(self, handle):
         how, code = await self._ends_of[bytes(handle.goal_id.uuid)]
         {'succeeded': handle.succeed, 'canceled': handle.canceled}.get(how, handle.abort)()
-        return FollowPath.Result(error_code=code, error_msg='said by the test' if code else '')
+        return FollowPath.Result(error_code=code, error_msg='set by the test' if code else '')
 
     def _end(self, handle, how: str, code: int = 0) -> None:
         self.ends.append(how)
@@ -130,10 +130,10 @@ class ControllerServer(BackgroundPeer):
 
 
 def main() -> None:
-    """As a process, for tests that kill it: the robot stands still, and paths are told as they come."""
-    server, told = ControllerServer(PoseStamped(), speed=0.0).start(), 0
+    """Runs the server as a process, for tests that kill it: its robot does not move, and it prints each path."""
+    server, printed = ControllerServer(PoseStamped(), speed=0.0).start(), 0
     while True:
         time.sleep(CYCLE_S)
-        for number in range(told, len(server.paths)):
+        for number in range(printed, len(server.paths)):
             print(f'path {number + 1}', flush=True)
-        told = len(server.paths)
+        printed = len(server.paths)

@@ -19,12 +19,12 @@ HEARTBEAT_PERIOD_S = 0.1
 
 class Sister:
     """The manager's side of a bond: bondcpp's state machine, with its time-outs. Silence is counted in beats of its
-    own, since a manager that has no time itself cannot tell who is late."""
+    own, since a busy manager cannot know who is late."""
 
     def __init__(self, node: Node, id_: str, heartbeat_timeout_s: float) -> None:
         self.state = WAITING_FOR_SISTER
-        self.heard: list[Status] = []
-        """What the other side has said."""
+        self.received: list[Status] = []
+        """The messages of the other side."""
         self.gaps_s: list[float] = []
         """Between its heartbeats."""
         self.id = id_
@@ -42,7 +42,7 @@ class Sister:
             self.state = AWAIT_SISTER_DEATH
         elif self.state == WAITING_FOR_SISTER:
             self.state = DEAD
-        self._say(active=False)
+        self._publish(active=False)
 
     def fall_silent(self) -> None:
         """As a manager that has crashed."""
@@ -53,7 +53,7 @@ class Sister:
     def _hear(self, status: Status) -> None:
         if status.id != self.id or status.instance_id == self.instance_id:
             return
-        self.heard.append(status)
+        self.received.append(status)
         if status.active:
             now_s = time.monotonic()
             if self.state == ALIVE:
@@ -63,16 +63,16 @@ class Sister:
         elif self.state != DEAD:
             acknowledge, self.state = self.state != AWAIT_SISTER_DEATH, DEAD
             if acknowledge:
-                self._say(active=False)
+                self._publish(active=False)
 
     def _beat(self) -> None:
         self._silent_beats += 1
         if self.state == ALIVE and self._silent_beats * HEARTBEAT_PERIOD_S > self._heartbeat_timeout_s:
             self.state = DEAD
         if self.state != DEAD:
-            self._say(active=self.state != AWAIT_SISTER_DEATH)
+            self._publish(active=self.state != AWAIT_SISTER_DEATH)
 
-    def _say(self, *, active: bool) -> None:
+    def _publish(self, *, active: bool) -> None:
         status = Status(id=self.id, instance_id=self.instance_id, active=active)
         status.heartbeat_timeout, status.heartbeat_period = self._heartbeat_timeout_s, HEARTBEAT_PERIOD_S
         self._publisher.publish(status)

@@ -21,7 +21,7 @@ STATUSES = {
 
 
 class PathRequest:
-    """A goal that was sent; the client waits for what becomes of it."""
+    """A goal that was sent; waits for its acceptance, its result or its cancellation."""
 
     def __init__(self, peer: Peer, action: ActionClient, goal: Any) -> None:
         self._peer = peer
@@ -31,7 +31,7 @@ class PathRequest:
 
     @property
     def is_accepted(self) -> bool:
-        self._peer.wait_until(self._sent.done, 'the goal is answered')
+        self._peer.wait_until(self._sent.done, 'the goal has a response')
         return self._sent.result().accepted
 
     @property
@@ -49,17 +49,17 @@ class PathRequest:
         return self._result.done()
 
     def end(self, limit_s: float = LIMIT_S) -> tuple[str, Any]:
-        """How it ended, and the result."""
+        """Waits for the end; returns the status and the result."""
         self.listen()
         self._peer.wait_until(self._result.done, 'the request ends', limit_s)
-        answer = self._result.result()
-        return STATUSES[answer.status], answer.result
+        ended = self._result.result()
+        return STATUSES[ended.status], ended.result
 
     def cancel(self) -> bool:
-        """Whether the server was willing."""
-        answer = self.handle.cancel_goal_async()
-        self._peer.wait_until(answer.done, 'the cancel is answered')
-        return bool(answer.result().goals_canceling)
+        """Cancels the request; returns whether the server accepted that."""
+        response = self.handle.cancel_goal_async()
+        self._peer.wait_until(response.done, 'the cancel has a response')
+        return bool(response.result().goals_canceling)
 
 
 class PathClient:
@@ -69,10 +69,10 @@ class PathClient:
         self._through_poses = self._client(ComputePathThroughPoses, f'{prefix}compute_path_through_poses')
         for client in (self._to_pose, self._through_poses):
             peer.wait_until(client.server_is_ready, 'the actions are served')
-        peer.spin(0.05)  # a busy server that has not heard of a client yet drops its answers
+        peer.spin(0.05)  # a busy server drops its responses to a client that it has not discovered yet
 
     def _client(self, action: Any, name: str) -> ActionClient:
-        """With room for the answers to many goals at once."""
+        """A client with room for the responses to many goals at once."""
         return ActionClient(
             self.peer.node, action, name, goal_service_qos_profile=MANY, result_service_qos_profile=MANY
         )
@@ -90,7 +90,7 @@ class PathClient:
         return PathRequest(self.peer, self._through_poses, _with_start(message, start))
 
     def path_to(self, *goal: float) -> Any:
-        """A path that has to be found."""
+        """Requests a path and checks that it is found."""
         status, result = self.ask(goal).end()
         assert (status, result.error_code, result.error_msg) == ('succeeded', 0, '')
         return result.path

@@ -1,4 +1,4 @@
-"""Planner and simulator as processes in a small world; the test's own node hears both."""
+"""Planner and simulator as processes in a small world; the test's own node subscribes to both."""
 
 import math
 import signal
@@ -16,15 +16,15 @@ from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from std_msgs.msg import UInt32
 
-from helpers.peer import LATCHED, RELIABLE, Heard, Peer
+from helpers.peer import LATCHED, RELIABLE, Peer, Received
 from helpers.processes import LIMIT_S, Nodes
 from helpers.surroundings import RESOLUTION_M, map_message, pose_stamped
 from tb_planner.ros.processes import Process
 
 BLOCK = 8
-"""Cells along the side of what one letter of a drawing stands for: 0.8 m."""
+"""Cells along the side of the square of one letter of a drawing: 0.8 m."""
 DRIVE_LIMIT_S = 60.0
-"""For a way of some seconds, on a machine that has other things to do."""
+"""A generous limit for a drive of some seconds on a busy machine."""
 
 PLANNER = {
     'autostart_node': True,
@@ -36,7 +36,7 @@ PLANNER = {
 }
 """The robot is a disc of 0.1 m among squares of 0.1 m."""
 SIMULATOR = {'robot_radius_m': 0.1, 'real_time_factor': 4.0, 'keep_clear_m': 1.5, 'publish_tf': False}
-"""Nothing appears nearer than twice the way to the waypoint: a planner that is late does no harm."""
+"""Nothing appears nearer than twice the distance to the waypoint: a planner that is late does no harm."""
 
 
 class World:
@@ -54,7 +54,7 @@ class World:
         }
 
     def write(self, folder: Path) -> Path:
-        """As a file for the simulator."""
+        """Writes the map file for the simulator."""
         Image.fromarray(np.where(self.cells, 0, 254).astype(np.uint8)[::-1]).save(folder / 'world.pgm')
         keys = {'image': 'world.pgm', 'resolution': RESOLUTION_M, 'origin': [0.0, 0.0, 0.0]}
         keys |= {'negate': 0, 'occupied_thresh': 0.65, 'free_thresh': 0.196}
@@ -63,7 +63,7 @@ class World:
         return path
 
     def message(self, blocked: str = '') -> OccupancyGrid:
-        """As a planner is told of it, with these places blocked."""
+        """The map message of this world, with these places blocked."""
         cells = self.cells.copy()
         for place in blocked:
             x, y = (round(at_m / RESOLUTION_M - BLOCK / 2) for at_m in self.places[place])
@@ -86,13 +86,13 @@ class Scene:
         self._folder.mkdir()
         self._prefix = f'{namespace}/' if namespace else ''
         self._remaps = {'__ns': f'/{namespace}'} if namespace else {}
-        self.statuses = peer.hear_status(f'{self._prefix}tb_planner')
-        self.waypoints = peer.hear(f'{self._prefix}waypoint', PoseStamped)
-        self.plans = peer.hear(f'{self._prefix}plan', Plan, LATCHED)
-        self.poses = peer.hear(f'{self._prefix}pose', PoseStamped)
-        self.odometry = peer.hear(f'{self._prefix}odom', Odometry)
-        self.collisions = peer.hear(f'{self._prefix}simulator/collisions', UInt32, LATCHED)
-        self._diagnostics = peer.hear('/diagnostics', DiagnosticArray)
+        self.statuses = peer.subscribe_status(f'{self._prefix}tb_planner')
+        self.waypoints = peer.subscribe(f'{self._prefix}waypoint', PoseStamped)
+        self.plans = peer.subscribe(f'{self._prefix}plan', Plan, LATCHED)
+        self.poses = peer.subscribe(f'{self._prefix}pose', PoseStamped)
+        self.odometry = peer.subscribe(f'{self._prefix}odom', Odometry)
+        self.collisions = peer.subscribe(f'{self._prefix}simulator/collisions', UInt32, LATCHED)
+        self._diagnostics = peer.subscribe('/diagnostics', DiagnosticArray)
         self._goals = peer.node.create_publisher(PoseStamped, f'{self._prefix}goal_pose', RELIABLE)
 
     # -------------------------------------------------------------------------------------------------- processes
@@ -100,7 +100,7 @@ class Scene:
         return self.nodes.planner(remaps=self._remaps, **{**PLANNER, **parameters})
 
     def start_simulator(self, at: str = 'a', *, remaps=None, obstacles=(), **parameters) -> Process:
-        """The robot is put to this place."""
+        """Starts the simulator with the robot at this place."""
         x_m, y_m = self._start = self.world.places[at]
         chosen = {'map': str(self.world.write(self._folder)), 'start_x_m': x_m, 'start_y_m': y_m}
         if obstacles:
@@ -110,37 +110,37 @@ class Scene:
         return self.nodes.simulator(remaps={**self._remaps, **(remaps or {})}, **{**SIMULATOR, **chosen, **parameters})
 
     def kill(self, process: Process) -> None:
-        """As a crash ends it."""
+        """Kills the process, as a crash would."""
         process.send(signal.SIGKILL)
         assert process.wait(LIMIT_S)
 
     # -------------------------------------------------------------------------------------------------- the robot
     def give_goal(self, place: str, *, to: int = 2) -> None:
-        """To so many listeners, planner and simulator; statuses, plans and waypoints count from now on."""
+        """Forgets older messages and publishes the goal, once it has `to` subscribers: planner and simulator."""
         self.peer.wait_until(
             lambda: self.peer.node.count_subscribers(self._goals.topic_name) >= to and self.statuses, 'all is up'
         )
-        self.forget_what_was_heard()
+        self.forget_messages()
         self._goals.publish(pose_stamped(*self.world.places[place]))
 
-    def forget_what_was_heard(self) -> None:
-        for heard in (self.statuses, self.plans, self.waypoints):
-            heard.clear()
+    def forget_messages(self) -> None:
+        for messages in (self.statuses, self.plans, self.waypoints):
+            messages.clear()
 
     def wait_for_robot(self) -> None:
         self.peer.wait_until(lambda: self.poses, 'the robot is there')
 
     def wait_for_status(self, *statuses: str, limit_s: float = LIMIT_S) -> str:
-        """Until one of these has been heard since the goal was given."""
+        """Waits until one of these statuses has been published since the goal was given."""
         self.peer.wait_until(
-            lambda: any(heard.data in statuses for heard in self.statuses),
-            lambda: f'status {" or ".join(statuses)}; heard {[heard.data for heard in self.statuses]}',
+            lambda: any(message.data in statuses for message in self.statuses),
+            lambda: f'status {" or ".join(statuses)}; received {[message.data for message in self.statuses]}',
             limit_s,
         )
-        return next(heard.data for heard in self.statuses if heard.data in statuses)
+        return next(message.data for message in self.statuses if message.data in statuses)
 
     def wait_for_arrival(self, place: str) -> None:
-        """The planner says so, the robot is there, and has touched nothing on its way."""
+        """Waits until the planner reports the arrival and the robot is there; checks that it collided with nothing."""
         self.wait_for_status('ARRIVED', limit_s=DRIVE_LIMIT_S)
         self.peer.wait_until(lambda: self.distance_to(place) < 0.1, lambda: f'robot at {place}; it is at {self.place}')
         assert self.collisions.last.data == 0
@@ -150,23 +150,23 @@ class Scene:
         self.wait_for_arrival(place)
 
     def wait_until_it_drives(self) -> None:
-        """Half a metre from where it is now."""
+        """Waits until the robot is half a metre from where it is now."""
         self.wait_for_robot()
         begin = self.place
         self.peer.wait_until(lambda: math.dist(begin, self.place) > 0.5, 'the robot drives', DRIVE_LIMIT_S)
 
-    def wait_until_it_stands(self) -> None:
-        """For a while: to come back to its waypoint it stops as well, and turns."""
+    def wait_until_it_stops(self) -> None:
+        """Waits until the robot has not moved for a while: it also stops shortly to turn back to its waypoint."""
         begin = len(self.odometry)
         self.peer.wait_until(
             lambda: len(self.odometry) > begin + 25 and not any(is_moving(message) for message in self.odometry[-25:]),
-            'the robot stands',
+            'the robot stops',
             DRIVE_LIMIT_S,
         )
 
     def check_that_no_waypoints_come(self, ticks: int = 20) -> None:
-        """For so many ticks of the planner."""
-        self.peer.spin(0.2)  # those under way
+        """Checks that this number of ticks publishes no waypoint."""
+        self.peer.spin(0.2)  # waypoints that are still in transit
         count, begin = len(self.waypoints), int(self.next_facts()['ticks'])
         self.wait_for_fact('ticks', lambda value: int(value) >= begin + ticks)
         assert len(self.waypoints) == count
@@ -178,25 +178,25 @@ class Scene:
     def distance_to(self, place: str) -> float:
         return math.dist(self.place, self.world.places[place])
 
-    def way(self, poses: Heard | None = None) -> np.ndarray:
-        """Where the robot has been, a row for each pose heard."""
+    def track(self, poses: Received | None = None) -> np.ndarray:
+        """The places where the robot has been, one row for each pose."""
         return np.array([place_of(pose) for pose in (self.poses if poses is None else poses)])
 
     def has_been_near(self, place: str, within_m: float = 0.6) -> bool:
-        return bool((np.hypot(*(self.way() - self.world.places[place]).T) < within_m).any())
+        return bool((np.hypot(*(self.track() - self.world.places[place]).T) < within_m).any())
 
     def wait_for_waypoints(self, count: int) -> None:
-        """So many more of them."""
+        """Waits for this number of further waypoints."""
         enough = len(self.waypoints) + count
         self.peer.wait_until(lambda: len(self.waypoints) >= enough, f'{count} waypoints')
 
     def become_map_publisher(self) -> Publisher:
-        """The test says what the map is, in place of the simulator."""
+        """A publisher of the map, in place of the simulator."""
         return self.peer.node.create_publisher(OccupancyGrid, f'{self._prefix}map', LATCHED)
 
     def check_that_it_went_straight_on(self, place: str) -> None:
-        """From when it had reached full speed until it was almost there it never stood, and came ever nearer."""
-        away_m = np.hypot(*(self._start + self.way(self.odometry) - self.world.places[place]).T)
+        """Checks that, between full speed and the last metre, the robot never stopped and always came nearer."""
+        away_m = np.hypot(*(self._start + self.track(self.odometry) - self.world.places[place]).T)
         speeds = np.array([message.twist.twist.linear.x for message in self.odometry])
         begin, end = (speeds > 0.9).argmax(), (away_m < 1.2).argmax()
         assert 0 < begin < end, f'fastest {speeds.max()} m/s, nearest {away_m.min()} m'
@@ -236,18 +236,18 @@ def place_of(message) -> tuple[float, float]:
 
 
 def check_ends(nodes: Nodes) -> None:
-    """Every node that was not killed is still there, and ends with exit code 0, on SIGINT and on SIGTERM alike."""
+    """Checks that every node that was not killed still runs, and ends with exit code 0 on SIGINT and on SIGTERM."""
     left = [process for process in nodes.all if process.exit_code != -signal.SIGKILL]
     assert [process.exit_code for process in left] == [None] * len(left)
     for number, process in enumerate(left):
         process.send(signal.SIGINT if number % 2 else signal.SIGTERM)
     assert all(process.wait(LIMIT_S) for process in left)
     assert [process.exit_code for process in left] == [0] * len(left)
-    assert not [process.said for process in left if 'Traceback' in process.said]
+    assert not [process.log_text for process in left if 'Traceback' in process.log_text]
 
 
 def set_parameters(peer: Peer, node: str, **values) -> str:
-    """Sets them together; the reason if they are refused."""
+    """Sets the parameters together; returns the reason if they are refused."""
     request = SetParametersAtomically.Request(
         parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
     )

@@ -53,32 +53,32 @@ class PlannerPeer:
         self.poses = peer.node.create_publisher(pose_type, 'pose', pose_qos)
         self.maps = peer.node.create_publisher(OccupancyGrid, 'map', LATCHED)
         self.goals = peer.node.create_publisher(PoseStamped, 'goal_pose', RELIABLE)
-        self.statuses = peer.hear_status(node)
-        self.waypoints = peer.hear('waypoint', PoseStamped)
-        self.plans = peer.hear('plan', Path, LATCHED)
-        self.diagnostics = peer.hear('/diagnostics', DiagnosticArray)
-        self._timer = peer.node.create_timer(POSE_PERIOD_S, self.say_pose)
+        self.statuses = peer.subscribe_status(node)
+        self.waypoints = peer.subscribe('waypoint', PoseStamped)
+        self.plans = peer.subscribe('plan', Path, LATCHED)
+        self.diagnostics = peer.subscribe('/diagnostics', DiagnosticArray)
+        self._timer = peer.node.create_timer(POSE_PERIOD_S, self.publish_pose)
 
-    def say_pose(self) -> None:
+    def publish_pose(self) -> None:
         if self.pose is not None:
             self.poses.publish(self.pose)
 
     def set_out(self, x=8.0, y=5.0, cells=None) -> None:
-        """A map, a goal, and the planner is on its way."""
+        """Publishes a map and a goal and waits until the planner navigates."""
         self.maps.publish(map_message(open_terrain() if cells is None else cells))
-        self.say_goal(x, y)
+        self.publish_goal(x, y)
         self.wait_for_status('NAVIGATING')
         self.peer.wait_until(lambda: self.plans and self.plans.last.poses, 'a plan')
 
-    def say_goal(self, x, y, frame='map') -> None:
-        self.peer.wait_until(self.goals.get_subscription_count, 'the planner listens to goals')
+    def publish_goal(self, x, y, frame='map') -> None:
+        self.peer.wait_until(self.goals.get_subscription_count, 'the planner subscribes to goals')
         self.goals.publish(pose_stamped(x, y, frame))
 
     def wait_for_status(self, *statuses: str) -> str:
         return self.peer.wait_for_status(self.statuses, *statuses)
 
     def wait_for_waypoints(self, count: int) -> None:
-        """So many more of them."""
+        """Waits for this number of further waypoints."""
         goal = len(self.waypoints) + count
         self.peer.wait_until(lambda: len(self.waypoints) >= goal, f'{count} waypoints')
 
@@ -104,19 +104,19 @@ class PlannerPeer:
 
     # -------------------------------------------------------------------------------------------------- parameters
     def set_parameters(self, **values) -> str:
-        """Sets them together; the reason if they are refused."""
+        """Sets the parameters together; returns the reason if they are refused."""
         request = SetParametersAtomically.Request(
             parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
         )
-        answer = self.peer.call(f'{self.name}/set_parameters_atomically', SetParametersAtomically, request)
-        assert answer.result.successful == (not answer.result.reason)
-        return answer.result.reason
+        response = self.peer.call(f'{self.name}/set_parameters_atomically', SetParametersAtomically, request)
+        assert response.result.successful == (not response.result.reason)
+        return response.result.reason
 
-    def wait_until_said(self, process, pattern_start: int, *texts: str) -> None:
-        """Waits until the process has said all of these texts, behind the first so many letters of its output."""
+    def wait_until_logged(self, process, begin: int, *texts: str) -> None:
+        """Waits until the process has logged all of these texts after the first begin characters."""
         self.peer.wait_until(
-            lambda: all(text in process.said[pattern_start:] for text in texts),
-            lambda: f'{texts} is said; said was {process.said[pattern_start:]}',
+            lambda: all(text in process.log_text[begin:] for text in texts),
+            lambda: f'{texts} in the log; it has {process.log_text[begin:]}',
             LIMIT_S,
         )
 

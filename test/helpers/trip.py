@@ -99,7 +99,7 @@ class TickAndPose:
 
 
 class Trip:
-    """The robot is where `place` says, in metres; the pose that the navigator gets may be noisy."""
+    """The robot is where `place` is, in metres; the pose that the navigator gets may be noisy."""
 
     def __init__(self, values, start, goal=None, *, geometry=None, corner_cutting=False, **changes):
         self.navigator = Navigator(settings(**changes))
@@ -210,5 +210,5 @@ class Trip:
         return tick
 
     @property
-    def way_length(self):
+    def driven_m(self):
         return float(np.hypot(*np.diff(np.array(self.track), axis=0).T).sum())

@@ -52,13 +52,13 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
 
 @pytest.fixture
 def nodes(ros_environment: dict[str, str], tmp_path: Path) -> Iterator['Nodes']:
-    """Starts nodes as processes and ends them with the test; what they said is shown if it fails."""
+    """Starts nodes as processes and ends them with the test; their logs are printed if it fails."""
     folder = tmp_path / 'output'
     folder.mkdir()
     with Nodes(folder, ros_environment) as started:
         yield started
     for process in started.all:
-        print(f'--- {process.output.name}, exit code {process.exit_code}\n{process.said}')
+        print(f'--- {process.output.name}, exit code {process.exit_code}\n{process.log_text}')
 
 
 @pytest.fixture

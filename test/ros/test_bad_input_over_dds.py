@@ -1,4 +1,4 @@
-"""Every kind of bad input, sent to a planner that runs at its rate: it says what it got, keeps what it had, goes on."""
+"""Every kind of bad input, sent to a planner that runs at its rate: it logs what it got, keeps what it had, goes on."""
 
 import math
 from array import array
@@ -11,12 +11,12 @@ from helpers.processes import Nodes
 from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 
 TICKS = 8
-"""So many ticks have to follow each piece of bad input."""
+"""The number of ticks that have to follow each piece of bad input."""
 
 
 @pytest.fixture(scope='module')
 def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
-    """One planner for all tests here, on its way to a goal; a robot that stands still says its pose."""
+    """One planner for all tests here, which navigates to a goal; the robot does not move and publishes its pose."""
     folder = tmp_path_factory.mktemp('output')
     with Nodes(folder, ros_environment) as nodes:
         planner = nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
@@ -27,7 +27,7 @@ def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
             yield planner, around
         finally:
             peer.close()
-            print(planner.said)
+            print(planner.log_text)
 
 
 def spoilt_map(*, data=None, **changes):
@@ -53,16 +53,16 @@ def spoilt_pose(part='position', frame='map', **changes):
     return message
 
 
-def check_that_it_goes_on(planner, around, publisher, message, *said):
-    """It says so, the goal, the plan and the waypoint are as before, and tick follows tick."""
-    begin, plans, statuses = len(planner.said), len(around.plans), len(around.statuses)
+def check_that_it_goes_on(planner, around, publisher, message, *texts):
+    """The planner logs it, keeps the goal, the plan and the waypoint, and goes on ticking."""
+    begin, plans, statuses = len(planner.log_text), len(around.plans), len(around.statuses)
     waypoint = around.waypoints.last.pose
     publisher.publish(message)
     again = around.peer.node.create_timer(0.05, lambda: publisher.publish(message))  # best effort may lose one
-    around.wait_until_said(planner, begin, *said)
+    around.wait_until_logged(planner, begin, *texts)
     around.peer.node.destroy_timer(again)
     around.wait_for_waypoints(TICKS)
-    assert all(heard.pose == waypoint for heard in around.waypoints[-TICKS:])
+    assert all(message.pose == waypoint for message in around.waypoints[-TICKS:])
     assert len(around.plans) == plans
     assert len(around.statuses) == statuses
     assert around.statuses.last.data == 'NAVIGATING'
@@ -104,8 +104,8 @@ MAPS = {
 @pytest.mark.parametrize('what', MAPS)
 def test_a_bad_map_is_refused_and_the_last_one_stays(running, what):
     planner, around = running
-    message, said = MAPS[what]
-    check_that_it_goes_on(planner, around, around.maps, message, said, 'the last map stays')
+    message, text = MAPS[what]
+    check_that_it_goes_on(planner, around, around.maps, message, text, 'the last map stays')
 
 
 POSES = {
@@ -120,8 +120,8 @@ POSES = {
 @pytest.mark.parametrize('what', POSES)
 def test_a_bad_pose_is_refused_and_the_last_good_one_stays(running, what):
     planner, around = running
-    message, said = POSES[what]
-    check_that_it_goes_on(planner, around, around.poses, message, said, 'the last good pose stays')
+    message, text = POSES[what]
+    check_that_it_goes_on(planner, around, around.poses, message, text, 'the last good pose stays')
 
 
 GOALS = {
@@ -135,14 +135,14 @@ GOALS = {
 @pytest.mark.parametrize('what', GOALS)
 def test_a_bad_goal_is_refused_and_the_robot_goes_on_to_the_old_one(running, what):
     planner, around = running
-    message, said = GOALS[what]
-    check_that_it_goes_on(planner, around, around.goals, message, said, 'the goal (8.00, 5.00) m, 0 degrees stays')
+    message, text = GOALS[what]
+    check_that_it_goes_on(planner, around, around.goals, message, text, 'the goal (8.00, 5.00) m, 0 degrees stays')
 
 
 @pytest.fixture
 def patches(running):
     map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
-    publisher = running[1].peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
+    publisher = running[1].peer.publisher('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
     yield publisher
     running[1].peer.node.destroy_publisher(publisher)
 
@@ -169,18 +169,18 @@ PATCHES = {
 @pytest.mark.parametrize('what', PATCHES)
 def test_a_bad_map_update_is_dropped(running, patches, what):
     planner, around = running
-    place, more, said = PATCHES[what]
-    check_that_it_goes_on(planner, around, patches, patch_message(*place, **more), said, 'the update is dropped')
+    place, more, text = PATCHES[what]
+    check_that_it_goes_on(planner, around, patches, patch_message(*place, **more), text, 'the update is dropped')
 
 
 def test_a_parameter_out_of_range_is_refused_and_the_old_one_stays(running):
     planner, around = running
-    begin = len(planner.said)
+    begin = len(planner.log_text)
     assert 'weight' in around.set_parameters(weight=0.5)
     assert 'inflation_radius_m is 0.2; it must be at least robot_radius_m, 0.3' in around.set_parameters(
         robot_radius_m=0.3
     )
-    around.wait_until_said(planner, begin, 'the old value stays')
+    around.wait_until_logged(planner, begin, 'the old value stays')
     around.wait_for_waypoints(TICKS)
     assert around.statuses.last.data == 'NAVIGATING'
 
@@ -188,9 +188,9 @@ def test_a_parameter_out_of_range_is_refused_and_the_old_one_stays(running):
 def test_a_parameter_that_the_map_cannot_take_is_refused(running):
     _, around = running
     assert around.set_parameters(inflation_radius_m=50.0) == ''  # 500 cells of 0.1 m
-    begin = len(running[0].said)
+    begin = len(running[0].log_text)
     around.maps.publish(map_message(open_terrain(20), resolution=0.01))
-    around.wait_until_said(running[0], begin, 'inflation_radius_m 50.0 is more than 1024 cells of 0.01 m')
+    around.wait_until_logged(running[0], begin, 'inflation_radius_m 50.0 is more than 1024 cells of 0.01 m')
     assert around.set_parameters(inflation_radius_m=0.2) == ''
     around.wait_for_waypoints(TICKS)
 
@@ -208,24 +208,24 @@ def test_the_last_problem_and_the_number_of_refused_messages_are_in_the_diagnost
 
 def test_a_flood_of_bad_messages_is_counted_but_not_logged_one_by_one(running):
     planner, around = running
-    refused, begin = int(around.next_facts()['refused_messages']), len(planner.said)
+    refused, begin = int(around.next_facts()['refused_messages']), len(planner.log_text)
     for _ in range(200):
         around.poses.publish(spoilt_pose(y=math.nan))
         around.peer.spin(0.002)
     around.peer.wait_until(lambda: int(around.facts['refused_messages']) > refused + 100, 'the refused messages')
     around.wait_for_waypoints(TICKS)
-    assert planner.said[begin:].count('pose is at (2, nan, 0)') <= 2
+    assert planner.log_text[begin:].count('pose is at (2, nan, 0)') <= 2
 
 
 def test_a_goal_outside_the_map_is_reported_and_the_next_goal_is_accepted(running):
     planner, around = running
-    begin = len(planner.said)
-    around.say_goal(50.0, 5.0)
+    begin = len(planner.log_text)
+    around.publish_goal(50.0, 5.0)
     around.wait_for_status('GOAL_OUTSIDE_MAP')
-    around.wait_until_said(planner, begin, '(50.00, 5.00)')
+    around.wait_until_logged(planner, begin, '(50.00, 5.00)')
     around.wait_for_waypoints(TICKS)  # at the robot's own place
     assert around.waypoints.last.pose.position == around.pose.pose.position
-    around.say_goal(8.0, 5.0)
+    around.publish_goal(8.0, 5.0)
     around.wait_for_status('NAVIGATING')
 
 
@@ -248,4 +248,4 @@ def test_no_tick_fails_after_all_kinds_of_bad_input(running):
     facts = around.next_facts()
     assert facts['status'] == 'NAVIGATING'
     assert int(facts['ticks']) > 100
-    assert 'Traceback' not in planner.said
+    assert 'Traceback' not in planner.log_text

@@ -1,11 +1,11 @@
-"""A drive of real nodes, heard and written to a bag: its replay is what the planner did and recorded itself."""
+"""A drive of real nodes, written to a bag: its replay equals what the planner did and recorded itself."""
 
 import time
 
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
-from helpers.peer import LATCHED, RELIABLE, patient
+from helpers.peer import LATCHED, RELIABLE, deep_queue
 from helpers.scenes import PLANNER, World
 from nav_msgs.msg import OccupancyGrid
 
@@ -39,14 +39,14 @@ class Listener:
     """Keeps what comes as the bytes that it comes in, with the time of receipt."""
 
     def __init__(self, peer):
-        self.heard = []
+        self.received = []
         self.waypoints = []
         for topic, (type_, qos, _) in TOPICS.items():
-            peer.node.create_subscription(type_, topic, self._taker(topic), patient(qos), raw=True)
-        peer.node.create_subscription(PoseStamped, 'waypoint', self._take_waypoint, patient(RELIABLE))
+            peer.node.create_subscription(type_, topic, self._taker(topic), deep_queue(qos), raw=True)
+        peer.node.create_subscription(PoseStamped, 'waypoint', self._take_waypoint, deep_queue(RELIABLE))
 
     def _taker(self, topic):
-        return lambda data: self.heard.append((time.time_ns(), topic, bytes(data)))
+        return lambda data: self.received.append((time.time_ns(), topic, bytes(data)))
 
     def _take_waypoint(self, message):
         self.waypoints.append((time.time_ns(), pose_from_message(message).pose))
@@ -58,14 +58,14 @@ class Listener:
                 topic: writer.add_connection(topic, name, msgdef=' ', rihs01='RIHS01_0')
                 for topic, (_, _, name) in TOPICS.items()
             }
-            for at_ns, topic, data in self.heard:
+            for at_ns, topic, data in self.received:
                 writer.write(connections[topic], at_ns, data)
         return path
 
 
 @pytest.mark.parametrize('plugin', [StoragePlugin.MCAP, StoragePlugin.SQLITE3], ids=['mcap', 'sqlite3'])
 def test_the_replay_of_a_bag_is_what_the_planner_did(make_scene, peer, plugin, tmp_path):
-    """Something closes the straight way while the robot drives. Ticks of node and replay are not in step: their
+    """Something blocks the straight path while the robot drives. Ticks of node and replay are not in step: their
     waypoints differ by what the robot goes in a tick."""
     scene, listener = make_scene(ROOM), Listener(peer)
     maps = scene.become_map_publisher()
@@ -84,12 +84,12 @@ def test_the_replay_of_a_bag_is_what_the_planner_did(make_scene, peer, plugin, t
 
     assert [item for item in statuses(replayed) if item != 'IDLE'][-2:] == ['NAVIGATING', 'ARRIVED']
     restarts = [str(reason) for item in replayed for reason in item.tick.restarts]
-    told = [key.removeprefix('restarts_') for key, n in facts.items() if key.startswith('restarts_') and int(n)]
+    reported = [key.removeprefix('restarts_') for key, n in facts.items() if key.startswith('restarts_') and int(n)]
     assert 'blocked' in restarts
-    assert set(restarts) == set(told)
-    assert {reason for _, reasons in read_record(tmp_path / 'live.run').restarts for reason in reasons} == set(told)
+    assert set(restarts) == set(reported)
+    assert {reason for _, reasons in read_record(tmp_path / 'live.run').restarts for reason in reasons} == set(reported)
 
-    began_ns = listener.heard[0][0]
+    began_ns = listener.received[0][0]
     times = np.array([item.time_s for item in replayed])
     apart_m = []
     for at_ns, waypoint in listener.waypoints:
@@ -104,5 +104,5 @@ def test_the_replay_of_a_bag_is_what_the_planner_did(make_scene, peer, plugin, t
 
 def statuses(replayed):
     """Each time that another one begins."""
-    said = [str(item.tick.status) for item in replayed]
-    return [status for number, status in enumerate(said) if number == 0 or status != said[number - 1]]
+    statuses = [str(item.tick.status) for item in replayed]
+    return [status for number, status in enumerate(statuses) if number == 0 or status != statuses[number - 1]]

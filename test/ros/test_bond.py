@@ -43,8 +43,8 @@ def topics(peer):
 
 
 def wait_for_heartbeats(peer, bond, count):
-    goal = len(bond.heard) + count
-    peer.wait_until(lambda: len(bond.heard) >= goal, f'{count} heartbeats')
+    goal = len(bond.received) + count
+    peer.wait_until(lambda: len(bond.received) >= goal, f'{count} heartbeats')
 
 
 def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_instance_id(managed, peer):
@@ -56,15 +56,15 @@ def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_in
         assert manager.bond.state == ALIVE
         bond = manager.deactivate()
         peer.wait_until(lambda bond=bond: bond.state == DEAD, 'the bond is broken')
-        last, said = bond.heard[-1], {status.instance_id for status in bond.heard}
+        last, instance_ids = bond.received[-1], {status.instance_id for status in bond.received}
         assert not last.active
-        assert all(status.active for status in bond.heard[:-1])
+        assert all(status.active for status in bond.received[:-1])
         assert (last.id, round(last.heartbeat_timeout, 3), round(last.heartbeat_period, 3)) == ('tb_planner', 4.0, 0.05)
-        assert len(said) == 1
-        instances += said
-        count = len(bond.heard)
+        assert len(instance_ids) == 1
+        instances += instance_ids
+        count = len(bond.received)
         peer.spin(5 * HEARTBEAT_PERIOD_S)
-        assert len(bond.heard) == count  # nothing is said while inactive
+        assert len(bond.received) == count  # nothing is published while inactive
         manager.activate()
     assert len(set(instances)) == 3
 
@@ -75,7 +75,9 @@ def test_a_planner_that_is_shut_down_breaks_its_bond_at_once(managed, peer, numb
     manager.start_up()
     planner.send(number)
     peer.wait_until(lambda: manager.bond.state == DEAD, 'the bond is broken')
-    assert not manager.bond.heard[-1].active  # it said so: the manager did not have to wait for its time-out
+    assert not manager.bond.received[
+        -1
+    ].active  # it announced its end: the manager did not have to wait for its time-out
 
 
 def test_a_planner_that_is_killed_is_found_dead_by_its_silence(managed, peer):
@@ -83,7 +85,7 @@ def test_a_planner_that_is_killed_is_found_dead_by_its_silence(managed, peer):
     manager.start_up()
     planner.send(signal.SIGKILL)
     peer.wait_until(lambda: manager.bond.state == DEAD, 'the bond times out')
-    assert all(status.active for status in manager.bond.heard)
+    assert all(status.active for status in manager.bond.received)
 
 
 def test_a_manager_that_breaks_its_side_gets_a_reply_and_the_planner_keeps_running(managed, peer):
@@ -91,10 +93,10 @@ def test_a_manager_that_breaks_its_side_gets_a_reply_and_the_planner_keeps_runni
     manager.start_up()
     around.set_out()
     manager.bond.break_bond()
-    peer.wait_until(lambda: manager.bond.state == DEAD, 'the planner says that its side has ended, too')
-    count = len(manager.bond.heard)
+    peer.wait_until(lambda: manager.bond.state == DEAD, 'the planner has ended its side, too')
+    count = len(manager.bond.received)
     around.wait_for_waypoints(20)
-    assert len(manager.bond.heard) == count
+    assert len(manager.bond.received) == count
     assert around.state() == 'active'
 
 
@@ -113,14 +115,14 @@ def test_a_manager_that_falls_silent_and_comes_again_finds_the_planner_alive(man
 def test_other_bonds_and_messages_of_earlier_bonds_are_ignored(managed, peer):
     _, _, manager = managed()
     manager.start_up()
-    own = manager.bond.heard[-1].instance_id
+    own = manager.bond.received[-1].instance_id
     manager.bond.fall_silent()  # it would heed them
-    speaker, heard = peer.speaker('bond', Status), peer.hear('bond', Status)
-    speaker.publish(Status(id='planner_server', instance_id='of another server', active=False))
-    speaker.publish(Status(id='tb_planner', instance_id='of the activation before', active=False))
-    speaker.publish(Status(id='tb_planner', instance_id=own, active=False))
-    peer.wait_until(lambda: len(heard) > 10, 'more heartbeats')
-    assert all(status.active for status in heard[-5:])
+    publisher, received = peer.publisher('bond', Status), peer.subscribe('bond', Status)
+    publisher.publish(Status(id='planner_server', instance_id='of another server', active=False))
+    publisher.publish(Status(id='tb_planner', instance_id='of the activation before', active=False))
+    publisher.publish(Status(id='tb_planner', instance_id=own, active=False))
+    peer.wait_until(lambda: len(received) > 10, 'more heartbeats')
+    assert all(status.active for status in received[-5:])
 
 
 def test_without_a_heartbeat_period_there_is_no_bond_topic_and_the_manager_needs_none(managed, peer):
@@ -142,20 +144,20 @@ def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
 def test_a_manager_without_bonds_does_not_disturb_a_planner_that_offers_one(nodes, peer):
     """Which waits for 1 s here, in place of bondcpp's 10."""
     planner = nodes.start([sys.executable, '-c', IMPATIENT, *ros_arguments({'nav2': True})], 'impatient')
-    around, heard = PlannerPeer(peer), peer.hear('bond', Status)
+    around, received = PlannerPeer(peer), peer.subscribe('bond', Status)
     for transition in ('configure', 'activate'):
         assert around.change_state(transition)
     other = Status(id='controller_server', instance_id='of another bond', active=True)
-    others = peer.node.create_timer(0.1, functools.partial(peer.speaker('bond', Status).publish, other))
+    others = peer.node.create_timer(0.1, functools.partial(peer.publisher('bond', Status).publish, other))
     around.set_out()
-    around.wait_until_said(planner, 0, 'no lifecycle manager has formed a bond within 1 s')
+    around.wait_until_logged(planner, 0, 'no lifecycle manager has formed a bond within 1 s')
     peer.node.destroy_timer(others)
-    assert 'bond with the lifecycle manager formed' not in planner.said
+    assert 'bond with the lifecycle manager formed' not in planner.log_text
     peer.spin(3 * HEARTBEAT_PERIOD_S)
-    count = len(heard)
+    count = len(received)
     around.wait_for_waypoints(20)
-    assert len(heard) == count
-    assert all(status.active for status in heard)
+    assert len(received) == count
+    assert all(status.active for status in received)
     assert around.state() == 'active'
 
 
@@ -166,14 +168,14 @@ def test_a_bond_is_kept_for_a_minute_under_load(managed, peer):
     manager.start_up()
     random, cells = np.random.default_rng(1), np.zeros((SIDE, SIDE), np.int8)
 
-    def say_map():
+    def publish_map():
         rows, columns = random.integers(10, SIDE - 10, (2, 500))
         cells[rows, columns] ^= 100
         around.maps.publish(map_message(cells, resolution=0.05))
 
-    load = peer.node.create_timer(0.2, say_map)
+    load = peer.node.create_timer(0.2, publish_map)
     around.pose.pose.position.x = around.pose.pose.position.y = 0.2
-    around.say_goal(49.8, 49.8)
+    around.publish_goal(49.8, 49.8)
     for _ in range(60):
         peer.spin(1.0)
         assert manager.bond.state == ALIVE

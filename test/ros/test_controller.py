@@ -28,7 +28,7 @@ def make_drive(nodes, peer):
         planner = nodes.planner(
             **{
                 **{'output': 'follow_path', 'goal_tolerance_m': 0.1, 'inflation_radius_m': 0.2},
-                'pose_timeout_s': 0.0,  # a busy computer says no pose for seconds
+                'pose_timeout_s': 0.0,  # a busy computer publishes no pose for seconds
                 **parameters,
             }
         )
@@ -43,7 +43,7 @@ def make_drive(nodes, peer):
 
 def set_out(around, x=8.0, y=5.0, cells=None):
     around.maps.publish(map_message(open_terrain() if cells is None else cells))
-    around.say_goal(x, y)
+    around.publish_goal(x, y)
 
 
 def wall_with_door(door):
@@ -81,7 +81,7 @@ def test_ids_come_from_parameters_also_while_running(make_drive, peer):
     set_out(around)
     peer.wait_until(lambda: server.is_following, 'the first path')
     around.set_parameters(progress_checker_id='patient', controller_id='RPP')
-    around.say_goal(8.0, 2.0)
+    around.publish_goal(8.0, 2.0)
     peer.wait_until(lambda: len(server.paths) == 2, 'the second path')
     ids = [(goal.controller_id, goal.goal_checker_id, goal.progress_checker_id) for goal in server.goals]
     assert ids == [('MPPI', 'precise', ''), ('RPP', 'precise', 'patient')]
@@ -141,16 +141,16 @@ def test_on_a_map_that_changes_everywhere_there_are_no_more_paths_than_changes_o
     around.wait_for_status('ARRIVED')
     routes, stops = whole_routes(around.plans, (9.5, 9.5)), server.ends.count('canceled')
     paths = [server.points(number) for number in range(len(server.paths))]
-    unheard = sum(path not in routes for path in paths)
-    print(f'{len(paths)} paths for {len(routes)} routes, {stops} stops, {len(around.plans)} plans, {unheard} unheard')
-    assert 5 < len(paths) <= len(routes) + unheard + stops
-    assert unheard <= 2  # the topic keeps the newest plan alone, and an older one may be lost on its way
+    missed = sum(path not in routes for path in paths)
+    print(f'{len(paths)} paths for {len(routes)} routes, {stops} stops, {len(around.plans)} plans, {missed} missed')
+    assert 5 < len(paths) <= len(routes) + missed + stops
+    assert missed <= 2  # the topic keeps only the newest plan: an older one may be lost
     assert sum(before[-len(path) :] == path for before, path in itertools.pairwise(paths)) <= stops
     assert all(goes_to(path, (9.5, 9.5), 1e-6) for path in paths)
 
 
 def test_routes_are_never_sent_in_part(make_drive, peer):
-    """Eight expansions a tick: for a long time the plan ends short of the goal, and plans are heard that do."""
+    """With eight expansions a tick the published plans end short of the goal for a long time."""
     _, around, server = make_drive(expansions_per_tick=8, weight=1.0, tick_frequency=100.0)
     set_out(around, cells=wall_with_door(0))
     around.wait_for_status('ARRIVED')
@@ -223,7 +223,7 @@ def test_after_a_stop_the_path_is_sent_again_when_the_reason_is_gone(make_drive,
 def test_a_controller_that_comes_late_is_waited_for(make_drive, peer):
     planner, around, _ = make_drive(serve=False)
     set_out(around)
-    around.wait_until_said(planner, 0, 'nobody serves the action follow_path; the robot waits')
+    around.wait_until_logged(planner, 0, 'nobody serves the action follow_path; the robot waits')
     late = make_drive.serve_at(around)
     around.wait_for_status('ARRIVED')
     assert len(late.paths) == 1
@@ -235,8 +235,8 @@ def test_a_path_that_the_controller_gives_up_is_reported_by_the_errors_name_and_
     server.aborts_with = getattr(RESULT, error)
     set_out(around)
     peer.wait_until(lambda: len(server.paths) == 2, 'a second try')
-    text = f'the path is given up: {error} ({server.aborts_with}): said by the test; it is sent again in 1 s'
-    assert text in planner.said
+    text = f'the path is given up: {error} ({server.aborts_with}): set by the test; it is sent again in 1 s'
+    assert text in planner.log_text
     assert server.points(0)[-1] == server.points(1)[-1]
     assert server.asked_s[1] - server.asked_s[0] > 0.8
     server.aborts_with = 0
@@ -253,12 +253,12 @@ def test_a_controller_that_is_killed_is_reported_and_its_successor_gets_the_path
     ]
     first = nodes.start(program, 'controller_server')
     set_out(around)
-    around.wait_until_said(first, 0, 'path 1')
+    around.wait_until_logged(first, 0, 'path 1')
     peer.wait_until(lambda: around.next_facts()['controller_follows'] == 'True', 'the path is followed')
     first.send(signal.SIGKILL)
-    around.wait_until_said(planner, 0, 'the path is lost: ')
+    around.wait_until_logged(planner, 0, 'the path is lost: ')
     second = nodes.start(program, 'controller_server')
-    around.wait_until_said(second, 0, 'path 1')
+    around.wait_until_logged(second, 0, 'path 1')
     assert (
-        'has not confirmed that the robot stops' not in planner.said
+        'has not confirmed that the robot stops' not in planner.log_text
     )  # the second knows nothing of the first one's path

@@ -72,39 +72,37 @@ class Planner:
 
 @pytest.fixture
 def server(ros_environment):
-    """The robot stands still."""
+    """The robot does not move."""
     one = ControllerServer(pose_stamped(2.0, 5.0), speed=0.0).start()
     yield one
     one.close()
 
 
 class ScriptedServer(BackgroundPeer):
-    """An action server that follows nothing, and answers when the test says so."""
+    """An action server that follows nothing, and responds when the test makes it respond."""
 
     def __init__(self):
         super().__init__('scripted_server')
         self.asked = []
-        """To follow a path: the answers that are waited for."""
+        """The pending responses to goals."""
         self.paths = []
-        """And the paths."""
+        """The paths of the goals."""
         self.canceled = []
-        """To leave one: likewise."""
+        """The pending responses to cancel requests."""
         self.ids, self.canceled_ids = [], []
-        """Of the paths, and of those to leave."""
+        """The ids of the goals, and of the goals to cancel."""
         self._results = []
         parts, name, at_once = FollowPath.Impl, 'follow_path/_action', ReentrantCallbackGroup()
         self.node.create_publisher(parts.FeedbackMessage, f'{name}/feedback', 10)
         self.node.create_publisher(parts.GoalStatusMessage, f'{name}/status', LATCHED)
         self.node.create_service(parts.SendGoalService, f'{name}/send_goal', self._take, callback_group=at_once)
         self.node.create_service(parts.CancelGoalService, f'{name}/cancel_goal', self._cancel, callback_group=at_once)
-        self.node.create_service(
-            parts.GetResultService, f'{name}/get_result', self._tell_result, callback_group=at_once
-        )
+        self.node.create_service(parts.GetResultService, f'{name}/get_result', self._get_result, callback_group=at_once)
 
     def accept(self):
         self.asked[-1].set_result(FollowPath.Impl.SendGoalService.Response(accepted=True))
 
-    def answer_cancel(self, code, number=-1):
+    def respond_to_cancel(self, code, number=-1):
         self.canceled[number].set_result(CancelGoal.Response(return_code=code))
 
     def end(self, status):
@@ -113,16 +111,16 @@ class ScriptedServer(BackgroundPeer):
     async def _take(self, request, _):
         self.paths.append(request.goal.path)
         self.ids.append(bytes(request.goal_id.uuid))
-        return await self._answer(self.asked)
+        return await self._pending_response(self.asked)
 
     async def _cancel(self, request, _):
         self.canceled_ids.append(bytes(request.goal_info.goal_id.uuid))
-        return await self._answer(self.canceled)
+        return await self._pending_response(self.canceled)
 
-    async def _tell_result(self, _, __):
-        return await self._answer(self._results)
+    async def _get_result(self, _, __):
+        return await self._pending_response(self._results)
 
-    def _answer(self, waited_for):
+    def _pending_response(self, waited_for):
         waited_for.append(Future(executor=self._executor))
         return waited_for[-1]
 
@@ -166,7 +164,7 @@ def canceled(planner, server, count):
 
 
 def wait_in_vain(planner, server):
-    """For the answer to a path."""
+    """Waits in vain for the response to a path."""
     asked(planner, server, 1)
     planner.now_s += RESPONSE_TIMEOUT_S + 0.01
     planner.tick()
@@ -179,12 +177,12 @@ def test_a_path_that_is_accepted_late_has_ended_before_the_next_one_is_sent(scri
     planner, server = scripted
     wait_in_vain(planner, server)
     planner.now_s += RETRY_S + 0.01
-    canceled(planner, server, 2)  # once more, since it is not answered
+    canceled(planner, server, 2)  # once more, since it has no response
     server.accept()
     canceled(planner, server, 3)  # and since it is accepted
     for number in range(2):
-        server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, number)
-    server.answer_cancel(CancelGoal.Response.ERROR_NONE)
+        server.respond_to_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, number)
+    server.respond_to_cancel(CancelGoal.Response.ERROR_NONE)
     asked(planner, server, 1)
     server.end(GoalStatus.STATUS_CANCELED)
     asked(planner, server, 2)
@@ -193,12 +191,12 @@ def test_a_path_that_is_accepted_late_has_ended_before_the_next_one_is_sent(scri
 def test_a_path_that_the_server_does_not_know_even_later_is_lost_and_sent_again(scripted):
     planner, server = scripted
     wait_in_vain(planner, server)
-    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
+    server.respond_to_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
     planner.tick_on()
     planner.now_s += RETRY_S + 0.01
     canceled(planner, server, 2)
     asked(planner, server, 1)
-    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
+    server.respond_to_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID)
     asked(planner, server, 2)
     assert planner.controller.failures == 1
 
@@ -206,12 +204,12 @@ def test_a_path_that_the_server_does_not_know_even_later_is_lost_and_sent_again(
 def test_a_path_whose_goal_response_is_lost_is_canceled(scripted):
     planner, server = scripted
     wait_in_vain(planner, server)
-    server.answer_cancel(CancelGoal.Response.ERROR_NONE)
+    server.respond_to_cancel(CancelGoal.Response.ERROR_NONE)
     planner.tick_on()
     planner.now_s += RETRY_S + 0.01
     canceled(planner, server, 2)
     asked(planner, server, 1)
-    server.answer_cancel(CancelGoal.Response.ERROR_GOAL_TERMINATED)
+    server.respond_to_cancel(CancelGoal.Response.ERROR_GOAL_TERMINATED)
     asked(planner, server, 2)
     assert planner.problems.last.startswith('the path is without a response')
 
@@ -229,7 +227,7 @@ def test_a_path_that_is_accepted_when_nobody_waits_for_it_any_more_is_canceled_u
     server.accept()
     for count in range(CANCEL_TRIES + 1, CANCEL_TRIES + 4):
         canceled(planner, server, count)
-        server.answer_cancel(CancelGoal.Response.ERROR_REJECTED)
+        server.respond_to_cancel(CancelGoal.Response.ERROR_REJECTED)
         planner.tick_on()
         planner.now_s += RETRY_S + 0.01
     canceled(planner, server, CANCEL_TRIES + 4)
@@ -242,7 +240,7 @@ def test_a_path_that_is_accepted_when_nobody_waits_for_it_any_more_is_canceled_u
 
 
 def test_a_server_that_did_not_know_a_path_before_it_took_it_is_still_to_leave_it(scripted):
-    """The cancel was there before the path, and its answer comes after the path's."""
+    """The cancel request arrived before the path, and its response comes after that to the path."""
     planner, server = scripted
     asked(planner, server, 1)
     planner.navigator.cancel()
@@ -250,9 +248,9 @@ def test_a_server_that_did_not_know_a_path_before_it_took_it_is_still_to_leave_i
     server.accept()
     canceled(planner, server, 2)
     planner.navigator.new_goal(Pose2D(8.0, 2.0))
-    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 0)
+    server.respond_to_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 0)
     asked(planner, server, 1)
-    server.answer_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 1)
+    server.respond_to_cancel(CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID, 1)
     asked(planner, server, 2)
 
 
@@ -301,11 +299,11 @@ def test_a_controller_that_has_given_up_gets_the_path_from_where_the_robot_is(sc
     asked(planner, server, 1)
     server.accept()
     planner.tick_until(lambda: planner.controller.diagnostics()['controller_follows'], 'the path is accepted')
-    on_the_way = server.paths[0].poses[20].pose.position
-    planner.robot = Pose2D(on_the_way.x, on_the_way.y)
+    along_the_path = server.paths[0].poses[20].pose.position
+    planner.robot = Pose2D(along_the_path.x, along_the_path.y)
     planner.tick_on()
     server.end(GoalStatus.STATUS_ABORTED)
-    planner.tick_until(lambda: planner.controller.failures, 'it is heard of')
+    planner.tick_until(lambda: planner.controller.failures, 'the failure is reported')
     assert len(server.asked) == 1
     planner.now_s += RETRY_S + 0.01
     asked(planner, server, 2)

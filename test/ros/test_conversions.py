@@ -77,7 +77,7 @@ def spoilt(**changes):
 
 
 @pytest.mark.parametrize(
-    ('changes', 'said'),
+    ('changes', 'reason'),
     [
         ({'data': array('b', bytes(19))}, '5 x 4 cells has 19 values; it must have 20'),
         ({'data': array('b', bytes(21))}, '5 x 4 cells has 21 values; it must have 20'),
@@ -101,8 +101,8 @@ def spoilt(**changes):
         ({'data': array('b', [0] * 19 + [-2])}, r'-2 at \(4, 3\)'),
     ],
 )
-def test_a_map_that_cannot_be_used_is_refused_with_value_and_limit(changes, said):
-    with pytest.raises(BadMessage, match=said):
+def test_a_map_that_cannot_be_used_is_refused_with_value_and_limit(changes, reason):
+    with pytest.raises(BadMessage, match=reason):
         occupancy_from_cdr(serialize_message(spoilt(**changes)))
 
 
@@ -142,13 +142,13 @@ def test_a_patch_is_read_from_the_bytes_on_the_wire(x, y, width, frame):
 
 
 @pytest.mark.parametrize(
-    ('width', 'values', 'said'),
+    ('width', 'values', 'reason'),
     [(3, 5, '3 x 2 cells has 5 values'), (0, 0, 'map update of 0 x 2 cells is empty')],
 )
-def test_a_patch_that_cannot_be_used_is_refused(width, values, said):
+def test_a_patch_that_cannot_be_used_is_refused(width, values, reason):
     map_msgs = pytest.importorskip('map_msgs.msg')
     message = map_msgs.OccupancyGridUpdate(width=width, height=2, data=array('b', bytes(values)))
-    with pytest.raises(BadMessage, match=said):
+    with pytest.raises(BadMessage, match=reason):
         patch_from_cdr(serialize_message(message))
 
 
@@ -179,7 +179,7 @@ def test_a_pose_is_read_from_each_of_the_three_types(kind):
 
 
 @pytest.mark.parametrize(
-    ('field', 'value', 'said'),
+    ('field', 'value', 'reason'),
     [
         ('position.x', math.nan, r'goal is at \(nan, 2, 0\); coordinates must be finite'),
         ('position.y', math.inf, r'goal is at \(1, inf, 0\)'),
@@ -190,17 +190,17 @@ def test_a_pose_is_read_from_each_of_the_three_types(kind):
         ('orientation.z', 2.0, r'\(0, 0, 2, 1\)'),
     ],
 )
-def test_a_pose_that_cannot_be_used_is_refused(field, value, said):
+def test_a_pose_that_cannot_be_used_is_refused(field, value, reason):
     message = pose_at(1.0, 2.0)
     part, name = field.split('.')
     setattr(getattr(message.pose, part), name, value)
-    with pytest.raises(BadMessage, match=said):
+    with pytest.raises(BadMessage, match=reason):
         pose_from_message(message, 'goal')
 
 
 # ------------------------------------------------------------------------------------------------------ paths
 def path_message(points, frame, last_yaw):
-    """The plain way."""
+    """The message, built field by field."""
     path = Path()
     path.header.frame_id = frame
     path.header.stamp = STAMP

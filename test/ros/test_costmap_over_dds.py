@@ -31,7 +31,7 @@ class Costmap:
     def _now(self):
         return self._clock.now().to_msg()
 
-    def say(self, cells=None):
+    def publish(self, cells=None):
         """All of it."""
         self.cells = self.cells if cells is None else cells
         message = map_message(self.cells, resolution=self._resolution, frame=self._frame)
@@ -42,9 +42,9 @@ class Costmap:
         """A part, as it is from now on."""
         height, width = values.shape
         self.cells[y : y + height, x : x + width] = values
-        self.say_update(x, y, values, frame=frame)
+        self.publish_update(x, y, values, frame=frame)
 
-    def say_update(self, x, y, values, *, frame=''):
+    def publish_update(self, x, y, values, *, frame=''):
         height, width = values.shape
         message = OccupancyGridUpdate(x=x, y=y, width=width, height=height)
         message.header.frame_id = frame or self._frame
@@ -79,7 +79,7 @@ OPEN = [inflated(wall(0, 1)), inflated(wall(0)), inflated(wall(1))]
 
 @pytest.fixture
 def make_costmap(nodes, peer):
-    """A planner that hears a costmap, what is around it, and the costmap."""
+    """A planner that subscribes to a costmap, its surroundings, and the costmap."""
 
     def make(cells, *, resolution=0.1, **parameters):
         chosen = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'pose_timeout_s': 60.0, **parameters}
@@ -91,8 +91,8 @@ def make_costmap(nodes, peer):
 
 
 def set_out(around, costmap, x=8.0, y=5.0):
-    costmap.say()
-    around.say_goal(x, y)
+    costmap.publish()
+    around.publish_goal(x, y)
     around.wait_for_status('NAVIGATING')
     wait_for_whole_plan(around, x, y)
 
@@ -123,9 +123,9 @@ def wait_for_door(around, number):
     around.peer.wait_until(lambda: door_of(around) == number, lambda: f'door {number}; {cells_of(around)}')
 
 
-def check_that_it_goes_on(planner, around, *said):
+def check_that_it_goes_on(planner, around, *texts):
     plans, begin = len(around.plans), 0
-    around.wait_until_said(planner, begin, *said)
+    around.wait_until_logged(planner, begin, *texts)
     around.wait_for_waypoints(5)
     assert len(around.plans) == plans
     assert around.statuses.last.data == 'NAVIGATING'
@@ -150,7 +150,7 @@ def test_cells_of_high_cost_are_avoided_if_the_detour_is_cheaper(make_costmap, p
     set_out(around, costmap)
     assert not any(cells[row, column] for column, row in cells_of(around))
     around.set_parameters(cost_travel_multiplier=0.0)
-    around.peer.wait_until(lambda: any(cells[row, column] for column, row in cells_of(around)), 'the straight way')
+    around.peer.wait_until(lambda: any(cells[row, column] for column, row in cells_of(around)), 'the straight path')
 
 
 @pytest.mark.parametrize('allow_unknown', [True, False])
@@ -176,17 +176,17 @@ def test_patches_are_taken_in_and_a_route_that_they_block_is_left(make_costmap, 
 
 def test_patches_before_the_first_whole_costmap_are_dropped_and_that_one_seeds_the_map(make_costmap, peer):
     planner, around, costmap = make_costmap(OPEN[0])
-    around.say_goal(8.0, 5.0)
+    around.publish_goal(8.0, 5.0)
     around.wait_for_status('WAITING_FOR_MAP')
-    costmap.say_update(30, 0, OPEN[1][:, 30:70])
-    around.wait_until_said(planner, 0, 'comes before the first whole map; the update is dropped')
+    costmap.publish_update(30, 0, OPEN[1][:, 30:70])
+    around.wait_until_logged(planner, 0, 'comes before the first whole map; the update is dropped')
     assert around.statuses.last.data == 'WAITING_FOR_MAP'
-    costmap.say(OPEN[2])
+    costmap.publish(OPEN[2])
     wait_for_door(around, 1)
 
 
 @pytest.mark.parametrize(
-    ('x', 'y', 'shape', 'frame', 'said'),
+    ('x', 'y', 'shape', 'frame', 'text'),
     [
         (90, 0, (10, 20), '', 'patch of 20 x 10 cells at (90, 0) is not inside the 100 x 100 map'),
         (-1, 5, (2, 2), '', 'patch of 2 x 2 cells at (-1, 5) is not inside the 100 x 100 map'),
@@ -194,22 +194,22 @@ def test_patches_before_the_first_whole_costmap_are_dropped_and_that_one_seeds_t
         (40, 0, (100, 20), 'odom', "map update is in frame 'odom'; the map is in 'map'"),
     ],
 )
-def test_patches_out_of_bounds_or_in_another_frame_are_dropped(make_costmap, peer, x, y, shape, frame, said):
-    """All of them would block the way."""
+def test_patches_out_of_bounds_or_in_another_frame_are_dropped(make_costmap, peer, x, y, shape, frame, text):
+    """All of them would block the route."""
     planner, around, costmap = make_costmap(OPEN[0])
     set_out(around, costmap)
-    costmap.say_update(x, y, np.full(shape, LETHAL), frame=frame)
-    check_that_it_goes_on(planner, around, said, 'the update is dropped')
+    costmap.publish_update(x, y, np.full(shape, LETHAL), frame=frame)
+    check_that_it_goes_on(planner, around, text, 'the update is dropped')
 
 
 def test_changes_of_lost_patches_arrive_with_the_next_whole_costmap(make_costmap, peer):
     planner, around, costmap = make_costmap(OPEN[2])
     set_out(around, costmap)
-    costmap.cells[:] = OPEN[1]  # and nobody is told
+    costmap.cells[:] = OPEN[1]  # not published
     costmap.update(0, 0, costmap.cells[:5, :5].copy())
     around.wait_for_waypoints(5)
     assert door_of(around) == 1  # as far as it can know
-    costmap.say()
+    costmap.publish()
     wait_for_door(around, 0)
     assert planner.exit_code is None
 
@@ -220,7 +220,7 @@ def test_a_burst_of_patches_ends_in_the_map_that_they_end_in(make_costmap, peer)
     set_out(around, costmap)
     for number in range(500):
         costmap.update(30, 0, OPEN[1 + number % 2][:, 30:70].copy())
-    costmap.say(OPEN[1])
+    costmap.publish(OPEN[1])
     wait_for_door(around, 0)
     around.wait_for_waypoints(10)
     assert door_of(around) == 0
@@ -232,7 +232,7 @@ def test_a_planner_that_starts_late_gets_the_costmap_that_was_published_before(n
     full.publish(map_message(OPEN[2]))
     nodes.planner(remaps=REMAPS, robot_radius_m=0.0, inflation_radius_m=0.0)
     around = PlannerPeer(peer)
-    around.say_goal(8.0, 5.0)
+    around.publish_goal(8.0, 5.0)
     wait_for_door(around, 1)
 
 
@@ -249,7 +249,7 @@ def restarts(facts):
     return {key: int(value) for key, value in facts.items() if key.startswith('restarts_') and int(value)}
 
 
-def wait_for_straight_way(around):
+def wait_for_straight_path(around):
     around.peer.wait_until(
         lambda: cells_of(around) and door_of(around) is None and ends_at(around, 8.0, 5.0), 'straight on'
     )
@@ -257,37 +257,37 @@ def wait_for_straight_way(around):
 
 @pytest.mark.parametrize('weight', [1.0, 1.5])
 def test_a_cleared_costmap_whose_obstacles_come_back_restarts_nothing(make_costmap, peer, weight):
-    """Ten times, and each time for some cycles of the costmap: the way is the same all the time."""
+    """Ten times, and each time for some cycles of the costmap: the route stays the same."""
     planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=weight, cleared_map_timeout_s=60.0)
     set_out(around, costmap)
     plans = len(around.plans)
     for _ in range(10):
         for _ in range(3):
-            costmap.say(CLEAR)
+            costmap.publish(CLEAR)
             peer.spin(0.1)
-        costmap.say(FINE)
+        costmap.publish(FINE)
         peer.spin(0.2)
     assert len(around.plans) == plans
     assert restarts(around.next_facts()) == {}
-    assert 'the map has lost most of its obstacles' in planner.said
+    assert 'the map has lost most of its obstacles' in planner.log_text
 
 
 def test_new_obstacles_end_the_wait_for_a_cleared_costmap(make_costmap, peer):
     _, around, costmap = make_costmap(FINE, resolution=0.025, cleared_map_timeout_s=3600.0)
     set_out(around, costmap)
     assert door_of(around) == 1
-    costmap.say(CLEAR)
+    costmap.publish(CLEAR)
     peer.spin(0.3)
     assert door_of(around) == 1
-    costmap.say(fine(OPEN[1]))
+    costmap.publish(fine(OPEN[1]))
     wait_for_door(around, 0)
 
 
 def test_a_costmap_that_stays_clear_is_used_after_the_timeout(make_costmap, peer):
     _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, cleared_map_timeout_s=1.0)
     set_out(around, costmap)
-    costmap.say(CLEAR)
-    wait_for_straight_way(around)
+    costmap.publish(CLEAR)
+    wait_for_straight_path(around)
     assert set(restarts(around.next_facts())) == {'restarts_shortcut_opened'}
 
 
@@ -295,9 +295,9 @@ def test_without_a_timeout_clearing_and_return_cause_a_restart_each_and_obstacle
     _, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, cleared_map_timeout_s=0.0)
     set_out(around, costmap)
     for _ in range(5):
-        costmap.say(CLEAR)
-        wait_for_straight_way(around)
-        costmap.say(FINE)
+        costmap.publish(CLEAR)
+        wait_for_straight_path(around)
+        costmap.publish(FINE)
         wait_for_door(around, 1)
         wait_for_whole_plan(around)
         points = np.array([(pose.pose.position.x, pose.pose.position.y) for pose in around.plans.last.poses])
@@ -308,10 +308,10 @@ def test_without_a_timeout_clearing_and_return_cause_a_restart_each_and_obstacle
 
 def test_without_a_path_a_cleared_costmap_is_used_at_once(make_costmap, peer):
     _, around, costmap = make_costmap(CUT_OFF, resolution=0.025, cleared_map_timeout_s=3600.0)
-    costmap.say()
-    around.say_goal(8.0, 5.0)
+    costmap.publish()
+    around.publish_goal(8.0, 5.0)
     around.wait_for_status('NO_PATH')
-    costmap.say(CLEAR)
+    costmap.publish(CLEAR)
     around.wait_for_status('NAVIGATING')
 
 
@@ -321,15 +321,15 @@ def test_a_path_that_is_asked_for_again_and_again_stays_the_same_over_clears(mak
 
     patience = {'max_planning_time_s': 30.0, 'cleared_map_timeout_s': 60.0}
     planner, around, costmap = make_costmap(FINE, resolution=0.025, weight=1.0, nav2=True, **patience)
-    around.wait_until_said(planner, 0, '[tb_planner]: active')
+    around.wait_until_logged(planner, 0, '[tb_planner]: active')
     client = PathClient(peer)
-    costmap.say()
+    costmap.publish()
     first = client.path_to(8.0, 5.0)
     for _ in range(5):
-        costmap.say(CLEAR)
+        costmap.publish(CLEAR)
         peer.spin(0.2)
         assert client.path_to(8.0, 5.0) == first
-        costmap.say(FINE)
+        costmap.publish(FINE)
         peer.spin(0.2)
         assert client.path_to(8.0, 5.0) == first
     assert around.next_facts()['path_searches'] == '1'

@@ -30,10 +30,10 @@ SLOW = {'real_time_factor': 2.0}
 
 @pytest.mark.parametrize('patches', [False, True], ids=['whole maps', 'patches'])
 def test_planner_that_comes_late_gets_the_map_as_it_is_by_then(make_scene, patches):
-    """The straight way was blocked before it came, and nothing has happened on the map since."""
+    """The straight path was blocked before the planner started, and the map has not changed since."""
     scene = make_scene(GATE)
-    updates = scene.peer.hear('map_updates', pytest.importorskip('map_msgs.msg').OccupancyGridUpdate)
-    maps = scene.peer.hear('map', OccupancyGrid, LATCHED)
+    updates = scene.peer.subscribe('map_updates', pytest.importorskip('map_msgs.msg').OccupancyGridUpdate)
+    maps = scene.peer.subscribe('map', OccupancyGrid, LATCHED)
     scene.start_simulator(
         world='changing',
         change_rate=0.0,
@@ -42,7 +42,7 @@ def test_planner_that_comes_late_gets_the_map_as_it_is_by_then(make_scene, patch
         obstacles_from_goal=False,
         publish_map_updates=patches,
     )
-    scene.peer.wait_until(lambda: updates if patches else len(maps) > 1, 'the way is blocked')
+    scene.peer.wait_until(lambda: updates if patches else len(maps) > 1, 'the path is blocked')
     scene.start_planner()
     scene.drive('b')
     assert not scene.has_been_near('g', 0.5)
@@ -65,9 +65,9 @@ def test_planner_that_was_killed_goes_on_when_it_is_back(make_scene):
     scene.start_simulator(give_goal=True, goal_x_m=x_m, goal_y_m=y_m, **SLOW)
     scene.wait_until_it_drives()
     scene.kill(planner)
-    scene.wait_until_it_stands()
+    scene.wait_until_it_stops()
     assert scene.distance_to('b') > 1.0
-    scene.forget_what_was_heard()
+    scene.forget_messages()
     scene.start_planner()
     scene.wait_for_arrival('b')
 
@@ -80,10 +80,10 @@ def test_simulator_that_was_killed_and_is_back_brings_the_robot_to_the_goal(make
     scene.give_goal('b')
     scene.wait_until_it_drives()
     scene.kill(simulator)
-    if not simulated_time:  # else time stands still
+    if not simulated_time:  # otherwise time does not advance
         scene.wait_for_status('POSE_LOST')
         scene.check_that_no_waypoints_come()
-    scene.forget_what_was_heard()
+    scene.forget_messages()
     scene.start_simulator(publish_clock=simulated_time)
     scene.wait_for_arrival('b')
 
@@ -123,7 +123,7 @@ def test_clock_that_jumps_does_not_stop_the_robot(make_scene, jump_s):
 
 
 class Ticking:
-    """Says on /clock what time it is, 100 times a second."""
+    """Publishes the time on /clock, 100 times a second."""
 
     PERIOD_S = 0.01
 
@@ -145,7 +145,7 @@ def test_two_robots_in_namespaces_do_not_mix(make_scene):
         scene.start_simulator(place)
     for scene in (one, two):
         scene.wait_for_robot()
-        scene.peer.wait_until(lambda heard=scene.statuses: heard, 'its planner is active')
+        scene.peer.wait_until(lambda statuses=scene.statuses: statuses, 'its planner is active')
     one.drive('b')
     assert [status.data for status in two.statuses] == ['IDLE']
     assert two.waypoints == [] == two.plans

@@ -24,7 +24,7 @@ from tb_planner.view.page import SIGNATURE
 
 DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
 LIMIT_S = 120
-UNDER_WAY = r'm to go'
+DRIVING = r'm to go'
 
 # its session's terminal is the one that it reads from, as if typed there
 TAKE_TERMINAL = """
@@ -36,7 +36,7 @@ ON_TERMINAL = [sys.executable, '-c', TAKE_TERMINAL]
 
 
 class Demo:
-    """The demo as a process; all that it starts can be told by a mark in their environment."""
+    """The demo as a process; all processes that it starts have a mark in their environment."""
 
     def __init__(self, command, stdout, **settings):
         self._mark = f'TB_PLANNER_TEST={uuid.uuid4()}'
@@ -86,21 +86,23 @@ def picture(tmp_path):
 
 def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(start_demo, picture):
     demo = start_demo('--png', str(picture), text=True)
-    said, _ = demo.process.communicate(timeout=LIMIT_S)
-    assert demo.process.returncode == 0, said
-    assert re.search(UNDER_WAY, said)
-    assert re.search(r'Arrived at .* without a collision', said)
-    assert re.search(r'driven +\d+\.\d m, \d+ % longer than the initial shortest path \(\d+\.\d m\)', said)
-    assert re.search(r'time +\d+\.\d s at 3 times real time', said)
-    assert re.search(r'ticks +\d+, p50 \d+\.\d+, p99 \d+\.\d+, max \d+\.\d+ ms; \d+ overruns', said)
-    assert re.search(r'restarts +[1-9]\d* \(.*\d blocked', said)
+    output, _ = demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode == 0, output
+    assert re.search(DRIVING, output)
+    assert re.search(r'Arrived at .* without a collision', output)
+    assert re.search(r'driven +\d+\.\d m, \d+ % longer than the initial shortest path \(\d+\.\d m\)', output)
+    assert re.search(r'time +\d+\.\d s at 3 times real time', output)
+    assert re.search(r'ticks +\d+, p50 \d+\.\d+, p99 \d+\.\d+, max \d+\.\d+ ms; \d+ overruns', output)
+    assert re.search(r'restarts +[1-9]\d* \(.*\d blocked', output)
     assert '>office, changing world, ' in picture.with_suffix('.html').read_text(encoding='utf-8')
     record = read_record(picture.with_suffix('.tbrun'))
-    told = int(re.search(r'^  restarts +(\d+)', said, re.M).group(1))
-    assert told <= sum(len(reasons) for _, reasons in record.restarts) <= told + 2  # diagnostics come once a second
+    printed = int(re.search(r'^  restarts +(\d+)', output, re.M).group(1))
+    assert (
+        printed <= sum(len(reasons) for _, reasons in record.restarts) <= printed + 2
+    )  # diagnostics come once a second
     seconds = record.columns['time_us'].sum() / 1e6
     assert picture.with_suffix('.tbrun').stat().st_size / seconds < 5e6 / 60
-    assert re.search(r'collisions +0', said)
+    assert re.search(r'collisions +0', output)
     assert Image.open(picture).width > 500
     assert demo.processes_left() == {}
 
@@ -111,13 +113,13 @@ def test_a_demo_that_is_ended_by_a_signal_leaves_no_process_and_nothing_of_an_ol
 ):
     for suffix, begins in (('.png', b''), ('.html', SIGNATURE), ('.tbrun', MAGIC)):
         picture.with_suffix(suffix).write_bytes(begins + b'of an older run')
-    with (tmp_path / 'said').open('wb') as file:
+    with (tmp_path / 'output').open('wb') as file:
         demo = start_demo('--png', str(picture), stdout=file)
-    said = tmp_path / 'said'
-    assert wait_for(lambda: re.search(UNDER_WAY, said.read_text()), LIMIT_S)
+    output = tmp_path / 'output'
+    assert wait_for(lambda: re.search(DRIVING, output.read_text()), LIMIT_S)
     assert len(demo.processes_left()) == 3
     demo.process.send_signal(number)
-    assert demo.process.wait(LIMIT_S) == 130, said.read_text()
+    assert demo.process.wait(LIMIT_S) == 130, output.read_text()
     assert demo.processes_left() == {}
     assert [path.name for path in tmp_path.glob('run.*')] == ['run.tbrun']
 
@@ -127,8 +129,8 @@ def test_on_a_terminal_one_line_is_written_over_and_control_c_ends_it(start_demo
     settings = {'stdin': its_side, 'stdout': its_side, 'start_new_session': True}
     demo = start_demo('--png', str(picture), on_terminal=True, **settings)
     os.close(its_side)
-    said = read_until(terminal, r'(?s)(\r[^\r]*to go.*){3}')
-    assert '\n' not in said.partition('to go')[2]
+    output = read_until(terminal, r'(?s)(\r[^\r]*to go.*){3}')
+    assert '\n' not in output.partition('to go')[2]
     os.write(terminal, b'\x03\x03')
     assert demo.process.wait(LIMIT_S) == 130
     assert demo.processes_left() == {}
@@ -137,19 +139,19 @@ def test_on_a_terminal_one_line_is_written_over_and_control_c_ends_it(start_demo
 
 def test_a_robot_that_does_not_arrive_in_time_is_no_success(start_demo, picture):
     demo = start_demo('--limit-s', '1', '--png', str(picture), text=True)
-    said, _ = demo.process.communicate(timeout=LIMIT_S)
-    assert demo.process.returncode == 1, said
-    assert 'Not arrived' in said
+    output, _ = demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode == 1, output
+    assert 'Not arrived' in output
     assert picture.exists()
     assert demo.processes_left() == {}
 
 
 def test_a_node_that_cannot_start_is_named_with_its_output(start_demo, picture):
     demo = start_demo('--start', '999', '0', '--png', str(picture), text=True)
-    said, _ = demo.process.communicate(timeout=LIMIT_S)
-    assert demo.process.returncode == 2, said
-    assert re.search(r'simulator_node has ended, exit code 1', said)
-    assert '999' in said
+    output, _ = demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode == 2, output
+    assert re.search(r'simulator_node has ended, exit code 1', output)
+    assert '999' in output
     assert demo.processes_left() == {}
 
 
@@ -219,23 +221,23 @@ def test_the_view_is_left_to_find_a_free_port_itself(tmp_path):
 
 
 def read_until(terminal, pattern):
-    said, deadline = '', time.monotonic() + LIMIT_S
-    while not re.search(pattern, said):
+    output, deadline = '', time.monotonic() + LIMIT_S
+    while not re.search(pattern, output):
         ready, _, _ = select.select([terminal], [], [], max(deadline - time.monotonic(), 0))
-        assert ready, f'nothing more is said after {said!r}'
-        said += os.read(terminal, 4096).decode(errors='replace')
-    return said
+        assert ready, f'no more output after {output!r}'
+        output += os.read(terminal, 4096).decode(errors='replace')
+    return output
 
 
 def test_with_a_view_the_demo_runs_until_ctrl_c_and_prints_its_summary(start_demo, picture):
     demo = start_demo('--view', '--png', str(picture))
-    said = read_until(demo.process.stdout.fileno(), 'Ctrl-C ends the demo')
-    port = int(re.search(r'In the browser: http://127\.0\.0\.1:(\d+)/', said).group(1))
-    with urllib.request.urlopen(f'http://127.0.0.1:{port}/', timeout=20) as answer:
-        assert b'data-stream="stream"' in answer.read()
+    output = read_until(demo.process.stdout.fileno(), 'Ctrl-C ends the demo')
+    port = int(re.search(r'In the browser: http://127\.0\.0\.1:(\d+)/', output).group(1))
+    with urllib.request.urlopen(f'http://127.0.0.1:{port}/', timeout=20) as response:
+        assert b'data-stream="stream"' in response.read()
     demo.process.send_signal(signal.SIGINT)
-    said += demo.process.communicate(timeout=LIMIT_S)[0].decode()
-    assert demo.process.returncode == 0, said
-    assert re.search(r'Arrived at .* without a collision', said)
+    output += demo.process.communicate(timeout=LIMIT_S)[0].decode()
+    assert demo.process.returncode == 0, output
+    assert re.search(r'Arrived at .* without a collision', output)
     assert picture.with_suffix('.html').exists()
     assert demo.processes_left() == {}

@@ -1,4 +1,4 @@
-"""The launch files, run by ROS's own launch; and what can be said of them where launch is not installed."""
+"""The launch files, run by ROS's own launch; and checks of them that need no launch."""
 
 import ast
 import importlib.util
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 from helpers.peer import LATCHED
-from helpers.processes import wait_for, wait_until_said
+from helpers.processes import wait_for, wait_until_logged
 from lifecycle_msgs.srv import GetState
 from rcl_interfaces.srv import GetParameters
 from rclpy.action import get_action_names_and_types, get_action_server_names_and_types_by_node
@@ -111,8 +111,8 @@ for name in node.get_parameter('node_names').value:
     client = node.create_client(ChangeState, name + '/change_state')
     client.wait_for_service()
     for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-        answer = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
-        rclpy.spin_until_future_complete(node, answer)
+        response = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+        rclpy.spin_until_future_complete(node, response)
 while True:
     rclpy.spin_once(node, timeout_sec=0.1)
 """
@@ -165,14 +165,14 @@ def test_every_argument_that_a_page_gives_to_a_launch_file_is_one():
 
 
 def test_the_reference_lists_every_argument_that_is_no_parameter_and_the_files_that_take_it():
-    said = {file.name: set() for file in FILES}
+    documented = {file.name: set() for file in FILES}
     section = REFERENCE.partition('## Launch files')[2].partition('\n## ')[0]
     for names, files in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \| ([a-z, ]+) \|', section, re.MULTILINE):
-        for file in said if files == 'all' else [f'{name}.launch.py' for name in files.split(', ')]:
-            said[file].update(re.findall(r'\w+', names))
+        for file in documented if files == 'all' else [f'{name}.launch.py' for name in files.split(', ')]:
+            documented[file].update(re.findall(r'\w+', names))
     for file in FILES:
         leaves_out = {'namespace'} if file.name == 'fleet.launch.py' else set()  # a robot's own
-        assert said[file.name] == declared(file) - leaves_out, file.name
+        assert documented[file.name] == declared(file) - leaves_out, file.name
 
 
 def test_the_view_shows_topics_that_the_nodes_have_by_names_that_a_namespace_can_move():
@@ -229,8 +229,8 @@ def launch(prefix, nodes):
 
 
 def values(peer, node, *names):
-    answer = peer.call(f'{node}/get_parameters', GetParameters, GetParameters.Request(names=names), STARTS_S)
-    return [parameter_value_to_python(value) for value in answer.values]
+    response = peer.call(f'{node}/get_parameters', GetParameters, GetParameters.Request(names=names), STARTS_S)
+    return [parameter_value_to_python(value) for value in response.values]
 
 
 def state(peer, node):
@@ -249,11 +249,11 @@ def end_as_ctrl_c_does(process, prefix):
     """To the whole group, as a terminal sends it; nothing may be left."""
     assert running(prefix)
     process.send(signal.SIGINT)
-    assert process.wait(30), process.said
+    assert process.wait(30), process.log_text
     assert running(prefix) == []
-    assert 'Traceback' not in process.said
-    assert 'exit code -2' not in process.said  # of a node that the second SIGINT, launch's own, ended the hard way
-    assert 'SIGTERM' not in process.said  # launch had to ask only once
+    assert 'Traceback' not in process.log_text
+    assert 'exit code -2' not in process.log_text  # of a node that the second SIGINT, launch's own, killed
+    assert 'SIGTERM' not in process.log_text  # launch had to ask only once
 
 
 @needs_launch
@@ -261,8 +261,8 @@ def end_as_ctrl_c_does(process, prefix):
 def test_all_arguments_are_shown_with_what_they_mean(launch, file):
     process = launch(file.name, '--show-args')
     assert process.wait(STARTS_S)
-    assert process.exit_code == 0, process.said
-    shown = dict(re.findall(r"^    '(\w+)':\*?\n        (.+)$", process.said, re.MULTILINE))
+    assert process.exit_code == 0, process.log_text
+    shown = dict(re.findall(r"^    '(\w+)':\*?\n        (.+)$", process.log_text, re.MULTILINE))
     expected = specs(PlannerParameters) if file in FOR_NAV2 or file.name == 'planner.launch.py' else PARAMETERS
     of_each_robot = {'random_start', 'random_goal', 'start_x_m', 'start_y_m', 'start_yaw', 'goal_x_m', 'goal_y_m'}
     expected = set(expected) - {'autostart_node'}
@@ -285,8 +285,8 @@ def test_all_arguments_are_shown_with_what_they_mean(launch, file):
 def test_the_demo_drives_to_its_goal_and_ends_with_ctrl_c(launch, peer, prefix):
     arguments = ['rviz:=false', 'algorithm:=tba_star', 'weight:=2', 'expansions_per_tick:=5000', 'tick_frequency:=25']
     process = launch('demo.launch.py', *arguments, 'world:=static', 'map:=office', 'real_time_factor:=4')
-    status = peer.hear_status()
-    collisions = peer.hear('simulator/collisions', UInt32, LATCHED)
+    status = peer.subscribe_status()
+    collisions = peer.subscribe('simulator/collisions', UInt32, LATCHED)
     names = ('algorithm', 'weight', 'expansions_per_tick', 'tick_frequency', 'waypoint_distance_m')
     default = PlannerParameters().waypoint_distance_m
     assert values(peer, 'tb_planner', *names) == ['tba_star', 2.0, 5000, 25.0, default]
@@ -303,13 +303,13 @@ def test_the_demo_is_shown_in_a_browser_and_leaves_nothing_behind(launch, nodes,
     folder.mkdir()
     nodes.environment['TMPDIR'] = str(folder)
     process = launch('demo.launch.py', 'rviz:=false', 'world:=static', 'view:=true', 'view_port:=0')
-    url = wait_until_said(process, r'The run is shown at (http://[\w.:]+/)', STARTS_S)[1]
-    with urllib.request.urlopen(url, timeout=20) as answer:
-        assert b'data-stream="stream"' in answer.read()
+    url = wait_until_logged(process, r'The run is shown at (http://[\w.:]+/)', STARTS_S)[1]
+    with urllib.request.urlopen(url, timeout=20) as response:
+        assert b'data-stream="stream"' in response.read()
     (record,) = values(peer, 'tb_planner', 'record')
     assert values(peer, 'view', 'record') == [record]
     assert Path(record).is_relative_to(folder)
-    peer.wait_for_status(peer.hear_status(), 'NAVIGATING', limit_s=STARTS_S)
+    peer.wait_for_status(peer.subscribe_status(), 'NAVIGATING', limit_s=STARTS_S)
     assert wait_for(lambda: Path(record).exists() and read_record(record).ticks, STARTS_S)
     end_as_ctrl_c_does(process, prefix)
     assert list(folder.glob('tb_planner_*')) == []
@@ -335,7 +335,7 @@ def test_no_older_run_is_shown_in_place_of_this_one(launch, nodes, peer, tmp_pat
         assert record.read_bytes() == b''
     else:
         assert Path(shown).parent.name.startswith('tb_planner_')
-        assert f'This run is not recorded to {record}: Is a directory' in process.said
+        assert f'This run is not recorded to {record}: Is a directory' in process.log_text
 
 
 @needs_launch
@@ -345,8 +345,8 @@ def test_a_file_that_is_no_record_is_neither_emptied_nor_shown(launch, tmp_path)
     process = launch('demo.launch.py', 'rviz:=false', 'view:=true', 'view_port:=0', f'record:={path}')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert f'record is {path}: the file exists and is not the record of a run' in process.said
-    assert 'process started' not in process.said
+    assert f'record is {path}: the file exists and is not the record of a run' in process.log_text
+    assert 'process started' not in process.log_text
     assert path.read_text() == 'tb_planner: {}'
 
 
@@ -356,7 +356,7 @@ def test_an_invalid_port_is_refused_before_anything_starts(launch, prefix, port)
     process = launch('demo.launch.py', 'rviz:=false', 'view:=true', f'view_port:={port}')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert f"view_port is '{port}'; it must be between 0 and 65535" in process.said
+    assert f"view_port is '{port}'; it must be between 0 and 65535" in process.log_text
     assert running(prefix) == []
 
 
@@ -366,7 +366,7 @@ def test_on_another_map_the_demo_draws_start_and_goal(launch, peer, tmp_path):
     rows = ['.' * 60] * 60
     (tmp_path / 'arena.map').write_text('\n'.join(['type octile', 'height 60', 'width 60', 'map', *rows]) + '\n')
     launch('demo.launch.py', 'rviz:=false', f'map:={tmp_path / "arena.map"}', 'world:=static', 'real_time_factor:=4')
-    peer.wait_for_status(peer.hear_status(), 'ARRIVED', limit_s=ARRIVES_S)
+    peer.wait_for_status(peer.subscribe_status(), 'ARRIVED', limit_s=ARRIVES_S)
     assert values(peer, 'simulator', 'random_start', 'random_goal', 'obstacles') == [True, True, '']
 
 
@@ -377,9 +377,9 @@ def test_a_node_included_in_a_namespace_is_inside_it_and_subscribes_to_the_given
     launch(file)
     assert state(peer, '/house/left/tb_planner') == 'active'
     assert values(peer, '/house/left/tb_planner', 'use_sim_time') == [True]
-    heard = dict(peer.node.get_subscriber_names_and_types_by_node('tb_planner', '/house/left'))
-    assert {'/shared/map', '/house/left/amcl_pose', '/house/left/goal_pose'} <= heard.keys()
-    assert '/house/left/map' not in heard
+    subscribed = dict(peer.node.get_subscriber_names_and_types_by_node('tb_planner', '/house/left'))
+    assert {'/shared/map', '/house/left/amcl_pose', '/house/left/goal_pose'} <= subscribed.keys()
+    assert '/house/left/map' not in subscribed
 
 
 @needs_launch
@@ -399,7 +399,7 @@ def test_an_argument_wins_over_the_file_and_without_one_the_file_counts(launch, 
     names = ('weight', 'inflation_radius_m', 'autostart_node', 'use_sim_time')
     assert values(peer, 'tb_planner', *names) == [4.0, 0.8, False, True]
     assert state(peer, 'tb_planner') == 'unconfigured'
-    assert '[DEBUG] [rcl' not in process.said
+    assert '[DEBUG] [rcl' not in process.log_text
 
 
 @needs_launch
@@ -420,8 +420,8 @@ def test_a_bad_argument_is_refused_with_its_reason_before_anything_starts(launch
     process = launch('demo.launch.py', 'rviz:=false', argument)
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert reason in process.said
-    assert 'process started' not in process.said
+    assert reason in process.log_text
+    assert 'process started' not in process.log_text
     assert running(prefix) == []
 
 
@@ -429,11 +429,11 @@ def test_a_bad_argument_is_refused_with_its_reason_before_anything_starts(launch
 @needs_launch
 def test_a_planner_that_dies_comes_back_and_brings_the_robot_to_its_goal(launch, peer, prefix):
     process = launch('demo.launch.py', 'rviz:=false', 'respawn:=true', 'world:=static', 'real_time_factor:=2')
-    status = peer.hear_status()
+    status = peer.subscribe_status()
     peer.wait_for_status(status, 'NAVIGATING', limit_s=STARTS_S)
-    first = int(wait_until_said(process, r'\[planner_node-\d+\]: process started with pid \[(\d+)\]')[1])
+    first = int(wait_until_logged(process, r'\[planner_node-\d+\]: process started with pid \[(\d+)\]')[1])
     os.kill(first, signal.SIGKILL)
-    assert wait_for(lambda: len(re.findall(r'\[planner_node-\d+\]: process started', process.said)) == 2, STARTS_S)
+    assert wait_for(lambda: len(re.findall(r'\[planner_node-\d+\]: process started', process.log_text)) == 2, STARTS_S)
     del status[:]
     peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
     assert state(peer, 'tb_planner') == 'active'
@@ -442,7 +442,7 @@ def test_a_planner_that_dies_comes_back_and_brings_the_robot_to_its_goal(launch,
 
 @needs_launch
 def test_closing_rviz_ends_the_demo(launch, prefix):
-    """A program in place of RViz says what it is given, and ends as RViz does when its window is closed."""
+    """A program in place of RViz prints its arguments, and ends as RViz does when its window is closed."""
     (prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / 'rviz2').touch()
     program = prefix / 'lib' / 'rviz2' / 'rviz2'
     program.parent.mkdir()
@@ -451,8 +451,8 @@ def test_closing_rviz_ends_the_demo(launch, prefix):
     process = launch('demo.launch.py', 'namespace:=robot7')
     assert process.wait(STARTS_S)
     assert running(prefix) == []
-    assert re.search(r'shown: -d \S+/config/demo.rviz .*__ns:=/robot7 ', process.said)
-    assert 'RViz was closed: the demo ends' in process.said
+    assert re.search(r'shown: -d \S+/config/demo.rviz .*__ns:=/robot7 ', process.log_text)
+    assert 'RViz was closed: the demo ends' in process.log_text
 
 
 @pytest.mark.slow
@@ -461,7 +461,7 @@ def test_closing_rviz_ends_the_demo(launch, prefix):
 def test_the_demo_drives_with_its_pose_from_tf(launch, peer):
     arguments = ['rviz:=false', 'namespace:=robot1', 'world:=static', 'real_time_factor:=4']
     launch('demo.launch.py', *arguments, 'pose_source:=tf')
-    peer.wait_for_status(peer.hear_status('robot1/tb_planner'), 'ARRIVED', limit_s=ARRIVES_S)
+    peer.wait_for_status(peer.subscribe_status('robot1/tb_planner'), 'ARRIVED', limit_s=ARRIVES_S)
     assert peer.node.count_subscribers('/robot1/tf') == 1
     assert peer.node.count_subscribers('/robot1/pose') == 0
 
@@ -472,13 +472,13 @@ def test_every_robot_of_a_fleet_drives_its_own_route_to_its_own_goal(launch, pee
     process = launch(
         'fleet.launch.py', 'robots:=2', 'world:=static', 'starts:=0 0 1.5', 'goals:=; 5 0', 'real_time_factor:=4'
     )
-    statuses = [peer.hear_status(f'robot{i}/tb_planner') for i in (1, 2)]
-    collisions = [peer.hear(f'robot{i}/simulator/collisions', UInt32, LATCHED) for i in (1, 2)]
+    statuses = [peer.subscribe_status(f'robot{i}/tb_planner') for i in (1, 2)]
+    collisions = [peer.subscribe(f'robot{i}/simulator/collisions', UInt32, LATCHED) for i in (1, 2)]
     assert values(peer, 'robot1/simulator', 'start_yaw', 'random_start', 'random_goal', 'seed') == [1.5, False, True, 1]
     assert values(peer, 'robot2/simulator', 'goal_x_m', 'random_start', 'random_goal', 'seed') == [5.0, True, False, 2]
     for status in statuses:
         peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
-    assert [heard.last.data for heard in collisions] == [0, 0]
+    assert [counts.last.data for counts in collisions] == [0, 0]
     end_as_ctrl_c_does(process, prefix)
 
 
@@ -502,7 +502,7 @@ def test_every_robot_of_a_fleet_is_recorded_and_shown_by_itself(launch, peer, tm
 def test_a_fleet_in_simulated_time_arrives_each_robot_by_its_own_clock(launch, peer):
     launch('fleet.launch.py', 'robots:=2', 'world:=static', 'use_sim_time:=true', 'real_time_factor:=4')
     assert values(peer, 'robot2/tb_planner', 'use_sim_time') == [True]
-    for status in [peer.hear_status(f'robot{i}/tb_planner') for i in (1, 2)]:
+    for status in [peer.subscribe_status(f'robot{i}/tb_planner') for i in (1, 2)]:
         peer.wait_for_status(status, 'ARRIVED', limit_s=ARRIVES_S)
     assert peer.node.count_publishers('/clock') == 0
     assert peer.node.count_publishers('/robot2/clock') == 1
@@ -538,12 +538,12 @@ def test_beside_nav2_the_planner_comes_up_active_under_names_of_its_own(launch, 
     assert values(peer, '/bot/tb_planner', *names) == [True, 'tf', 0.0, False, 2.5, True, True]
     actions = {f'/bot/tb_planner/compute_path_{which}' for which in ('to_pose', 'through_poses')}
     wait_for_actions(peer, actions)
-    heard = dict(peer.node.get_subscriber_names_and_types_by_node('tb_planner', '/bot'))
-    assert {'/bot/global_costmap/costmap', '/bot/tf'} <= heard.keys()
-    assert not {'/bot/goal_pose', '/bot/map'} & heard.keys()
-    said = dict(peer.node.get_publisher_names_and_types_by_node('tb_planner', '/bot'))
-    assert '/bot/tb_planner/plan' in said
-    assert not {'/bot/plan', '/bot/waypoint'} & said.keys()
+    subscribed = dict(peer.node.get_subscriber_names_and_types_by_node('tb_planner', '/bot'))
+    assert {'/bot/global_costmap/costmap', '/bot/tf'} <= subscribed.keys()
+    assert not {'/bot/goal_pose', '/bot/map'} & subscribed.keys()
+    published = dict(peer.node.get_publisher_names_and_types_by_node('tb_planner', '/bot'))
+    assert '/bot/tb_planner/plan' in published
+    assert not {'/bot/plan', '/bot/waypoint'} & published.keys()
     end_as_ctrl_c_does(process, prefix)
 
 
@@ -575,7 +575,7 @@ def test_beside_nav2_a_lifecycle_manager_of_its_own_brings_the_planner_up(launch
     process = launch('nav2_sidecar.launch.py', 'lifecycle_manager:=True', 'namespace:=bot')
     assert values(peer, '/bot/tb_planner', 'autostart_node') == [False]
     peer.wait_until(lambda: state(peer, '/bot/tb_planner') == 'active', 'active', limit_s=STARTS_S)
-    assert 'autostart True' in process.said
+    assert 'autostart True' in process.log_text
     assert ('lifecycle_manager_tb_planner', '/bot') in peer.node.get_node_names_and_namespaces()
     end_as_ctrl_c_does(process, prefix)
 
@@ -585,7 +585,7 @@ def test_without_nav2s_lifecycle_manager_nothing_starts_and_it_is_named(launch, 
     process = launch('nav2_sidecar.launch.py', 'lifecycle_manager:=true')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert "package 'nav2_lifecycle_manager' not found" in process.said
+    assert "package 'nav2_lifecycle_manager' not found" in process.log_text
     assert running(prefix) == []
 
 
@@ -619,20 +619,20 @@ def test_a_bringup_file_that_is_not_there_is_named_before_anything_starts(launch
     process = launch('nav2_drop_in.launch.py', 'bringup:=tb5_launch.py')
     assert process.wait(STARTS_S)
     assert process.exit_code == 1
-    assert 'nav2_bringup/launch/tb5_launch.py; there is no such file' in process.said
+    assert 'nav2_bringup/launch/tb5_launch.py; there is no such file' in process.log_text
     assert running(prefix) == []
 
 
 def test_the_page_about_nav2_has_every_argument_of_its_launch_files_that_is_no_parameter():
     section = NAV2_PAGE.partition('## Launch files')[2].partition('\n## ')[0]
-    told = {'nav2_sidecar.launch.py': set(), 'nav2_drop_in.launch.py': set()}
+    documented = {'nav2_sidecar.launch.py': set(), 'nav2_drop_in.launch.py': set()}
     for names, files in re.findall(r'^\| (`\w+`(?:, `\w+`)*) \| ([a-z_ ]+) \|', section, re.MULTILINE):
-        for file in told if files == 'both' else [f'nav2_{files.strip()}.launch.py']:
-            told[file].update(re.findall(r'\w+', names))
+        for file in documented if files == 'both' else [f'nav2_{files.strip()}.launch.py']:
+            documented[file].update(re.findall(r'\w+', names))
     common = own_arguments(ROOT / 'tb_planner' / 'ros' / 'launch_args.py')
     passed_on = {'use_sim_time', 'log_level'}  # planner.launch.py's, and by the same names Nav2's
     for file in FOR_NAV2:
-        assert told[file.name] == common | own_arguments(file) | passed_on, file.name
+        assert documented[file.name] == common | own_arguments(file) | passed_on, file.name
 
 
 def own_arguments(file):

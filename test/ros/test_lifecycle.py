@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.processes import wait_for, wait_until_said
+from helpers.processes import wait_for, wait_until_logged
 from helpers.surroundings import TRANSITIONS, PlannerPeer, map_message
 from std_srvs.srv import Trigger
 
@@ -22,7 +22,7 @@ NEXT = {
     'finalized': {},
 }
 OUR_TOPICS = {'/map', '/map_updates', '/pose', '/goal_pose'}
-"""What the planner hears when it is active; map_updates only where map_msgs is installed."""
+"""The topics that an active planner subscribes to; map_updates only where map_msgs is installed."""
 BROKEN = """
 import sys
 from tb_planner.ros import node as planner_node
@@ -45,9 +45,9 @@ class Load:
         self._around = around
         self._random = np.random.default_rng(1)
         self._cells = np.zeros((1000, 1000), np.int8)
-        around.peer.node.create_timer(0.2, self._say_map)
+        around.peer.node.create_timer(0.2, self._publish_map)
 
-    def _say_map(self) -> None:
+    def _publish_map(self) -> None:
         rows, columns = self._random.integers(0, 1000, (2, 500))
         self._cells[rows, columns] ^= 100
         self._around.maps.publish(map_message(self._cells, resolution=0.05))
@@ -59,7 +59,7 @@ def bring_to(around, state):
     assert around.state() == state
 
 
-def heard_topics(around):
+def subscribed_topics(around):
     """The topics of ours that the planner listens to."""
     names = around.peer.node.get_subscriber_names_and_types_by_node('tb_planner', '/')
     return {name for name, _ in names} & OUR_TOPICS
@@ -88,17 +88,17 @@ def test_transitions_in_every_order_under_load_leave_nothing_behind(nodes, peer)
         state = NEXT[state][name]
         assert around.state() == state
         if state == 'active':
-            around.peer.wait_until(lambda: OUR_TOPICS - {'/map_updates'} <= heard_topics(around), 'it hears')
-            around.say_goal(20.0, 20.0)
+            around.peer.wait_until(lambda: OUR_TOPICS - {'/map_updates'} <= subscribed_topics(around), 'it subscribes')
+            around.publish_goal(20.0, 20.0)
             around.peer.spin(pick.choice([0.0, 0.1, 0.4]))
         else:
-            around.peer.wait_until(lambda: not heard_topics(around), 'it hears nothing')
+            around.peer.wait_until(lambda: not subscribed_topics(around), 'it subscribes to nothing')
             counted.setdefault(state, []).append(threads(planner))
             memory.append(memory_mb(planner))
     assert all(count <= counted[state][0] + 1 for state in counted for count in counted[state]), counted
     assert memory[-1] < memory[len(memory) // 4] + 100, memory  # one map of this size takes 30 MB
     assert planner.exit_code is None
-    assert not re.search('Traceback|(activate|cleanup|configure) failed', planner.said), planner.said
+    assert not re.search('Traceback|(activate|cleanup|configure) failed', planner.log_text), planner.log_text
 
 
 @pytest.mark.parametrize('state', SHUTDOWNS)
@@ -110,10 +110,10 @@ def test_shut_down_in_every_state_under_load(nodes, peer, state):
     around.peer.spin(0.3)
     assert around.change_state(SHUTDOWNS[state])
     assert around.state() == 'finalized'
-    assert heard_topics(around) == set()
+    assert subscribed_topics(around) == set()
     planner.send(signal.SIGTERM)
     assert wait_for(lambda: planner.exit_code is not None)
-    assert planner.exit_code == 0, planner.said
+    assert planner.exit_code == 0, planner.log_text
 
 
 def test_what_is_not_possible_in_a_state_is_refused_and_changes_nothing(nodes, peer):
@@ -123,9 +123,9 @@ def test_what_is_not_possible_in_a_state_is_refused_and_changes_nothing(nodes, p
         if state != 'unconfigured':
             assert around.change_state({'inactive': 'configure', 'active': 'activate'}[state])
         for name in TRANSITIONS.keys() - NEXT[state].keys():
-            begin = len(planner.said)
+            begin = len(planner.log_text)
             assert not around.change_state(name)
-            around.wait_until_said(planner, begin, f'transition {TRANSITIONS[name]} refused')
+            around.wait_until_logged(planner, begin, f'transition {TRANSITIONS[name]} refused')
             assert around.state() == state
     around.set_out()  # and it works as if nobody had asked
 
@@ -138,7 +138,7 @@ def test_after_a_pause_the_node_uses_the_map_again_but_not_the_goal(nodes, peer)
     around.wait_for_status('IDLE')
     around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
     there = around.pose.pose.position
-    peer.wait_until(lambda: around.waypoints.last.pose.position == there, 'it is told to stay')
+    peer.wait_until(lambda: around.waypoints.last.pose.position == there, 'the waypoint is at the robot')
     around.peer.spin(0.2)
     silent = len(around.waypoints)
     around.peer.spin(0.3)
@@ -146,7 +146,7 @@ def test_after_a_pause_the_node_uses_the_map_again_but_not_the_goal(nodes, peer)
     assert around.change_state('activate')
     around.peer.wait_until(lambda: around.facts['map_age_s'], 'the map comes again by itself')
     assert around.statuses.last.data == 'IDLE'
-    around.say_goal(8.0, 5.0)
+    around.publish_goal(8.0, 5.0)
     around.wait_for_status('NAVIGATING')
 
 
@@ -154,11 +154,11 @@ def test_services_respond_in_every_state_that_has_them(nodes, peer):
     nodes.planner(autostart_node=False)
     around = PlannerPeer(peer)
     bring_to(around, 'inactive')
-    answers = [peer.call(f'tb_planner/{name}', Trigger) for name in ('cancel', 'reset_search')]
-    assert [(answer.success, answer.message) for answer in answers] == [(False, 'tb_planner is not active')] * 2
+    responses = [peer.call(f'tb_planner/{name}', Trigger) for name in ('cancel', 'reset_search')]
+    assert [(response.success, response.message) for response in responses] == [(False, 'tb_planner is not active')] * 2
     assert around.change_state('activate')
-    answers = [peer.call(f'tb_planner/{name}', Trigger) for name in ('cancel', 'reset_search')]
-    assert [answer.message for answer in answers] == [
+    responses = [peer.call(f'tb_planner/{name}', Trigger) for name in ('cancel', 'reset_search')]
+    assert [response.message for response in responses] == [
         'there is no goal to cancel',
         'there is no goal to search a path to',
     ]
@@ -173,13 +173,13 @@ def test_an_exception_in_a_transition_is_logged_with_its_cause(nodes, peer, tran
     )
     bring_to(around, state)
     assert not around.change_state(SHUTDOWNS[state] if transition == 'shutdown' else transition)
-    wait_until_said(planner, f'{transition} failed')
-    for said in ('Traceback', 'the cupboard is locked', 'no such shelf', 'released everything after an error'):
-        assert said in planner.said
+    wait_until_logged(planner, f'{transition} failed')
+    for text in ('Traceback', 'the cupboard is locked', 'no such shelf', 'released everything after an error'):
+        assert text in planner.log_text
     assert around.state() == 'unconfigured'
-    assert heard_topics(around) == set()
+    assert subscribed_topics(around) == set()
     if transition not in ('configure', 'activate'):
-        bring_to(around, 'active')  # nothing that was left over is in the way
+        bring_to(around, 'active')  # nothing is left over that would prevent it
         around.set_out()
 
 
@@ -194,8 +194,8 @@ def test_a_signal_ends_the_node_cleanly(nodes, peer, state, request_to_end):
         around.peer.spin(0.5)
     planner.send(request_to_end)
     assert wait_for(lambda: planner.exit_code is not None)
-    assert planner.exit_code == 0, planner.said
-    assert 'Traceback' not in planner.said
+    assert planner.exit_code == 0, planner.log_text
+    assert 'Traceback' not in planner.log_text
 
 
 def test_the_node_activates_itself_if_autostart_is_set(nodes, peer):
@@ -209,9 +209,9 @@ def test_the_node_does_not_start_with_bad_parameters_and_names_them(nodes):
     planner = nodes.planner(weight=0.1, algorithm='a_star', robot_radius_m=2)
     assert wait_for(lambda: planner.exit_code is not None)
     assert planner.exit_code == 1
-    assert 'weight is 0.1; it must be between 1 and 100' in planner.said
-    assert "algorithm is 'a_star'; it must be one of tba_star" in planner.said
-    assert 'Traceback' not in planner.said
+    assert 'weight is 0.1; it must be between 1 and 100' in planner.log_text
+    assert "algorithm is 'a_star'; it must be one of tba_star" in planner.log_text
+    assert 'Traceback' not in planner.log_text
 
 
 @pytest.mark.skipif(importlib.util.find_spec('tf2_ros') is not None, reason='tf2_ros is installed')
@@ -220,5 +220,5 @@ def test_without_tf2_a_pose_from_tf_is_refused_and_the_error_names_what_to_insta
     around = PlannerPeer(peer)
     assert not around.change_state('configure')
     assert around.state() == 'unconfigured'
-    wait_until_said(planner, r'tf2_ros cannot be imported: install ros-\$ROS_DISTRO-tf2-ros-py')
-    assert 'Traceback' not in planner.said
+    wait_until_logged(planner, r'tf2_ros cannot be imported: install ros-\$ROS_DISTRO-tf2-ros-py')
+    assert 'Traceback' not in planner.log_text

@@ -6,7 +6,7 @@ import pytest
 from geometry_msgs.msg import PointStamped
 from helpers.browser import Browser, chromium_or_skip
 from helpers.peer import Peer
-from helpers.processes import LIMIT_S, wait_for, wait_until_said
+from helpers.processes import LIMIT_S, wait_for, wait_until_logged
 from helpers.scenes import DRIVE_LIMIT_S, World, place_of
 from helpers.surroundings import RESOLUTION_M
 from rclpy.parameter import Parameter
@@ -39,7 +39,7 @@ class View:
         if simulator.pop('simulated', True):
             scene.start_simulator(**simulator)
         self.server = nodes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'port': 0}))
-        self.page = browser.open(wait_until_said(self.server, r'shown at (\S+)').group(1), offline=False)
+        self.page = browser.open(wait_until_logged(self.server, r'shown at (\S+)').group(1), offline=False)
         self.page.wait_for('window.tbPlanner && tbPlanner.record.ticks > 0')
 
     def use(self, tool, start, end=None):
@@ -93,7 +93,7 @@ def test_a_drawn_wall_makes_the_robot_drive_around_and_an_erased_one_does_not(ma
         f'{rows}.every(y => tbPlanner.replay.cells[y * tbPlanner.replay.width + {column}] < 252)', DRIVE_LIMIT_S
     )
     scene.poses.clear()
-    scene.forget_what_was_heard()
+    scene.forget_messages()
     view.use('goal', HALL.places['a'])
     scene.wait_for_arrival('a')
     assert farthest_from_line(scene, ay) < 0.4
@@ -111,7 +111,7 @@ def test_without_a_simulator_clicks_set_no_goal_and_the_tools_are_hidden(
 ):
     scene = make_scene(HALL)
     if somebody_listens:
-        peer.hear('simulator/draw', PointStamped)
+        peer.subscribe('simulator/draw', PointStamped)
     view = View(scene, nodes, browser, tmp_path / 'run.tbrun', simulated=False)
     scene.become_map_publisher().publish(HALL.message())
     view.page.wait_for('tbPlanner.record.maps.length > 0', LIMIT_S)
@@ -130,14 +130,14 @@ def test_a_mere_subscriber_to_strokes_is_not_taken_for_a_simulator(context, peer
     view = ViewNode(context=context, parameter_overrides=[record, Parameter('port', value=0)])
     try:
         for tool in ('draw', 'erase'):
-            peer.hear(f'simulator/{tool}', PointStamped)
+            peer.subscribe(f'simulator/{tool}', PointStamped)
         assert wait_for(lambda: view._strokes['draw'].get_subscription_count() == 1)
         assert not view._is_simulated()
         with closing(Peer('simulator', namespace='/elsewhere')) as other, closing(Peer('simulator')) as simulator:
-            other.hear('/simulator/draw', PointStamped)
+            other.subscribe('/simulator/draw', PointStamped)
             assert wait_for(lambda: view._strokes['draw'].get_subscription_count() == 2)
             assert not view._is_simulated()
-            simulator.hear('~/draw', PointStamped)
+            simulator.subscribe('~/draw', PointStamped)
             assert wait_for(view._is_simulated)
         assert wait_for(lambda: not view._is_simulated())
     finally:
@@ -154,4 +154,4 @@ def test_the_view_node_without_a_record_ends_and_names_the_parameter(nodes, peer
     process = nodes.start_module('tb_planner.ros.view_node')
     assert process.wait(LIMIT_S)
     assert process.exit_code == 1
-    assert "record is ''" in process.said
+    assert "record is ''" in process.log_text

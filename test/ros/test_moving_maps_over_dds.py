@@ -1,8 +1,8 @@
 """Maps that grow and shift as SLAM's do, by parts of a cell and with another resolution, from a publisher of our own.
 
-The robot drives east, away from a goal that it can reach only by way of the far end. A search that starts over leads
+The robot drives east, away from a goal that it can reach only around the far end. A search that starts over leads
 back at first, and with few expansions a tick none catches up before the map moves again: who keeps the route that
-stands neither stops nor turns back.
+is valid neither stops nor turns back.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ GALLERY = World("""
 """)
 WIDTH_M, HEIGHT_M = 16 * 0.8, 8 * 0.8
 STEP_M = 0.4
-"""The map is another after each such part of the way."""
+"""The distance in metres after which the map changes again."""
 
 
 def map_of_part(left, bottom, right, top, resolution_m):
@@ -67,7 +67,7 @@ def test_robot_neither_stops_nor_turns_back_when_its_map_moves(make_scene, moved
     scene.start_simulator(remaps={'map': 'true_map'}, real_time_factor=1.0)
     maps.publish(moved(random, 0))
     scene.give_goal('b')
-    scene.peer.wait_until(lambda: scene.poses and scene.place[0] > 3.0, 'it is on its way', DRIVE_LIMIT_S)
+    scene.peer.wait_until(lambda: scene.poses and scene.place[0] > 3.0, 'the robot drives', DRIVE_LIMIT_S)
     assert set_parameters(scene.peer, 'tb_planner', expansions_per_tick=8) == ''
     number = 0
     while scene.distance_to('e') > 2.0:
@@ -78,7 +78,7 @@ def test_robot_neither_stops_nor_turns_back_when_its_map_moves(make_scene, moved
             lambda from_m=before: abs(scene.distance_to('e') - from_m) > STEP_M, 'it goes on', DRIVE_LIMIT_S
         )
         assert scene.distance_to('e') < before, f'it has turned back at {scene.place}'
-    assert int(scene.next_facts()['restarts_map_moved']) >= number - 1 > 10, 'it has heard of them'
+    assert int(scene.next_facts()['restarts_map_moved']) >= number - 1 > 10, 'the planner counts the moved maps'
     assert set_parameters(scene.peer, 'tb_planner', expansions_per_tick=0) == ''
     assert set_parameters(scene.peer, 'simulator', real_time_factor=4.0) == ''
     scene.wait_for_arrival('b')

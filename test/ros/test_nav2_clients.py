@@ -53,7 +53,7 @@ def begin(nodes, peer, around):
 
 @pytest.fixture
 def server(ros_environment):
-    """A controller whose robot stands still."""
+    """A controller whose robot does not move."""
     one = ControllerServer(pose_stamped(2.0, 5.0), speed=0.0).start()
     yield one
     one.close()
@@ -197,7 +197,7 @@ def test_a_valid_path_is_returned_again_if_no_shorter_one_is_found_in_time(begin
     cells[40:60, 50] = 0  # a door in the wall that the path goes around
     show(around, cells)
     assert client.path_to(8.0, 5.0) == old
-    cells[:30, 50] = cells[70:, 50] = 100  # and there is no way around it any more
+    cells[:30, 50] = cells[70:, 50] = 100  # no path leads around the wall any more
     show(around, cells)
     status, result = client.ask((8.0, 5.0)).end()
     assert (status, result.error_code) == ('aborted', ComputePathToPose.Result.TIMEOUT)
@@ -251,7 +251,7 @@ def test_a_client_that_goes_away_leaves_the_others_alone(begin, around):
         other.spin(wait_s)
         other.close()
         assert client.path_to(1.0, 0.25).poses
-    assert 'Traceback' not in begin.planner.said
+    assert 'Traceback' not in begin.planner.log_text
 
 
 def test_of_a_hundred_requests_at_once_each_ends_and_the_last_one_gets_its_path(begin, around):
@@ -273,7 +273,7 @@ def test_both_actions_and_a_navigating_robot_share_a_tick(begin, around):
     client = begin(long_way(), **{**SLOW, 'expansions_per_tick': 240})
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
-    around.say_goal(9.7, 9.7)
+    around.publish_goal(9.7, 9.7)
     around.wait_for_status('NAVIGATING')
     requests = [client.ask((9.7, 9.7)), client.ask_through((9.0, 0.25), (0.25, 2.0))]
     for request in requests:
@@ -318,7 +318,7 @@ def test_requests_in_progress_are_aborted_at_every_deactivation(begin, around):
             client.close()
             client = PathClient(client.peer)
         assert around.change_state('activate')
-    assert 'Traceback' not in begin.planner.said
+    assert 'Traceback' not in begin.planner.log_text
 
 
 def test_a_node_that_is_shut_down_ends_its_requests_first(begin, around):
@@ -408,7 +408,7 @@ def test_a_path_to_an_occupied_goal_ends_within_the_tolerance(begin):
 
 
 def test_a_path_is_published_on_plan_also_when_it_is_returned_again(begin, around):
-    """RViz, as it comes, hears only what is said while it listens."""
+    """RViz's default subscription receives only what is published while it exists."""
     client = begin()
     path = client.path_to(8.0, 5.0)
     client.peer.wait_until(lambda: around.plans and around.plans.last.poses, 'a plan')

@@ -51,7 +51,7 @@ class Asked:
         self.client = PathClient(peer)
 
     def errors(self, goal, **options):
-        """The codes of both, which are sure to be aborted without a path; and what they say."""
+        """The error codes of both actions and their message; checks that both were aborted without a path."""
         codes, texts = [], []
         for request in (self.client.ask(goal, **options), self.client.ask_through(goal, **options)):
             status, result = request.end()
@@ -256,5 +256,5 @@ def test_an_unexpected_exception_has_the_code_unknown_and_the_node_keeps_running
     codes, text = asked.errors((8.0, 5.0))
     assert codes == codes_of('UNKNOWN')
     assert 'a broken part' in text
-    assert 'a broken part' in planner.said
+    assert 'a broken part' in planner.log_text
     assert np.isfinite(points(asked.client.path_to(8.0, 5.0))).all()

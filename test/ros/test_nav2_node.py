@@ -1,4 +1,4 @@
-"""The planner node in a Nav2 stack: names, what is installed, is_path_valid, time that stands still, memory."""
+"""The planner node in a Nav2 stack: names, what is installed, is_path_valid, time that does not advance, memory."""
 
 import math
 import sys
@@ -83,7 +83,7 @@ def test_an_invalid_action_name_is_refused_at_the_start(nodes):
     planner = nodes.planner(nav2=True, compute_path_to_pose_action='compute path')
     planner.wait(20)
     assert planner.exit_code == 1
-    assert "compute_path_to_pose_action is 'compute path'; it must be the name of an action" in planner.said
+    assert "compute_path_to_pose_action is 'compute path'; it must be the name of an action" in planner.log_text
 
 
 def test_without_nav2_msgs_configuring_fails_and_the_error_names_what_to_install(nodes, peer):
@@ -92,12 +92,12 @@ def test_without_nav2_msgs_configuring_fails_and_the_error_names_what_to_install
     around = PlannerPeer(peer)
     assert not around.change_state('configure')
     assert around.state() == 'unconfigured'
-    around.wait_until_said(planner, 0, 'configure failed: nav2 is true', 'install ros-$ROS_DISTRO-nav2-msgs')
-    assert 'Traceback' not in planner.said
+    around.wait_until_logged(planner, 0, 'configure failed: nav2 is true', 'install ros-$ROS_DISTRO-nav2-msgs')
+    assert 'Traceback' not in planner.log_text
 
 
 # ------------------------------------------------------------------------------------------------------ is_path_valid
-def answer(peer, path):
+def is_path_valid(peer, path):
     return peer.call('is_path_valid', IsPathValid, IsPathValid.Request(path=path))
 
 
@@ -114,21 +114,21 @@ def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
     path = PathClient(peer).path_to(8.0, 5.0)
-    assert answer(peer, path).is_valid
+    assert is_path_valid(peer, path).is_valid
     through_the_wall = straight((2.0, 5.0), (4.0, 5.0), (5.05, 5.0), (6.0, 5.0), (60.0, 5.0), (7.0, math.nan))
-    told = answer(peer, through_the_wall)
-    assert (told.is_valid, list(told.invalid_pose_indices)) == (False, [2, 4, 5])
+    response = is_path_valid(peer, through_the_wall)
+    assert (response.is_valid, list(response.invalid_pose_indices)) == (False, [2, 4, 5])
     around.pose = pose_stamped(6.0, 5.0)
     peer.spin(0.3)
-    told = answer(peer, through_the_wall)
-    assert list(told.invalid_pose_indices) == [4, 5], 'what is behind the robot does not matter'
+    response = is_path_valid(peer, through_the_wall)
+    assert list(response.invalid_pose_indices) == [4, 5], 'what is behind the robot does not matter'
     around.pose = pose_stamped(2.0, 5.0)
     cells = open_terrain()
     x, y = points(path)[20]
     cells[int(y * 10), int(x * 10)] = 100
     around.maps.publish(map_message(cells))
     peer.spin(0.5)
-    assert not answer(peer, path).is_valid
+    assert not is_path_valid(peer, path).is_valid
 
 
 def test_is_path_valid_is_false_without_a_map_without_poses_and_in_another_frame(nodes, peer):
@@ -136,11 +136,11 @@ def test_is_path_valid_is_false_without_a_map_without_poses_and_in_another_frame
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     good = straight((2.0, 5.0), (3.0, 5.0))
-    assert not answer(peer, good).is_valid, 'there is no map yet'
+    assert not is_path_valid(peer, good).is_valid, 'there is no map yet'
     around.maps.publish(map_message(open_terrain()))
-    peer.wait_until(lambda: answer(peer, good).is_valid, 'the map is there')
-    assert not answer(peer, straight()).is_valid
-    assert not answer(peer, straight((2.0, 5.0), (3.0, 5.0), frame='odom')).is_valid
+    peer.wait_until(lambda: is_path_valid(peer, good).is_valid, 'the map is there')
+    assert not is_path_valid(peer, straight()).is_valid
+    assert not is_path_valid(peer, straight((2.0, 5.0), (3.0, 5.0), frame='odom')).is_valid
 
 
 # ------------------------------------------------------------------------------------------------------ time and memory
@@ -192,4 +192,4 @@ def test_memory_and_threads_come_back_with_every_deactivation(nodes, peer):
         counts.append(threads(planner))
     assert max(memory[7:]) < max(memory[:7]) + 60, memory  # two grids and two searches of this size take 100 MB
     assert counts[-1] <= counts[0] + 1, counts
-    assert 'Traceback' not in planner.said
+    assert 'Traceback' not in planner.log_text

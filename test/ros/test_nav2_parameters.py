@@ -54,7 +54,7 @@ def start(nodes, peer):
         remaps = {'map': 'global_costmap/costmap', 'map_updates': 'global_costmap/costmap_updates'}
         arguments = ros_arguments(chosen, remaps=remaps, parameter_files=[FOLDER / name])
         process = nodes.start_module('tb_planner.ros.node', arguments)
-        peer.speaker('global_costmap/costmap', OccupancyGrid, LATCHED).publish(map_message(costmap()))
+        peer.publisher('global_costmap/costmap', OccupancyGrid, LATCHED).publish(map_message(costmap()))
         return process
 
     return start_with
@@ -72,9 +72,9 @@ def test_a_node_with_the_file_takes_every_value_and_plans_on_nav2s_costmap(start
     assert costmap()[y, x].max() < INSCRIBED
     assert places[-1].tolist() == [8.0, 5.0]
     names = sorted(given.keys() - {'pose_source'})
-    answer = peer.call('tb_planner/get_parameters', GetParameters, GetParameters.Request(names=names))
-    assert [parameter_value_to_python(value) for value in answer.values] == [given[name] for name in names]
-    assert 'no parameter' not in process.said
+    response = peer.call('tb_planner/get_parameters', GetParameters, GetParameters.Request(names=names))
+    assert [parameter_value_to_python(value) for value in response.values] == [given[name] for name in names]
+    assert 'no parameter' not in process.log_text
 
 
 def test_the_servers_that_the_trees_ask_first_are_the_sidecars(start, peer):
@@ -88,7 +88,7 @@ def test_the_servers_that_the_trees_ask_first_are_the_sidecars(start, peer):
         assert ask((8.0, 5.0), start=(2.0, 5.0)).end()[0] == 'succeeded', name
 
 
-def told_keys(page):
+def documented_keys(page):
     """Of the diagnostics, in a table of a page."""
     table = (ROOT / page).read_text().partition('| key | |\n')[2].partition('\n\n')[0]
     return {name for row in table.splitlines() for name in re.findall(r'`(\w+|\w+_<\w+>)`', row.split('|')[1])}
@@ -96,9 +96,9 @@ def told_keys(page):
 
 def test_the_page_lists_every_diagnostics_value_that_the_reference_does_not(start, peer):
     start('sidecar.yaml', output='follow_path')
-    diagnostics = peer.hear('/diagnostics', DiagnosticArray)
+    diagnostics = peer.subscribe('/diagnostics', DiagnosticArray)
     peer.wait_until(lambda: diagnostics, 'diagnostics')
     keys = {value.key for value in diagnostics.last.status[0].values}
-    told, more = told_keys('docs/reference.md'), told_keys('docs/nav2.md')
-    assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == told | more
-    assert more
+    reference, nav2_page = documented_keys('docs/reference.md'), documented_keys('docs/nav2.md')
+    assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == reference | nav2_page
+    assert nav2_page

@@ -167,7 +167,7 @@ def handler_of(server, parameters=None):
 
 
 def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
-    """Which may tell an older path: what looks after requests every second must not be before it."""
+    """The next tick may return an older path; the check of requests every second must not come before it."""
     for tick_frequency, age_s, ends in ((20.0, 1.9, []), (20.0, 2.9, []), (20.0, 3.2, ['TIMEOUT']), (0.2, 12.9, [])):
         parameters = PlannerParameters(max_planning_time_s=2.0, tick_frequency=tick_frequency)
         server = OneRequest(age_s)
@@ -177,15 +177,15 @@ def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
 
 def test_an_error_is_reported_to_the_request_that_caused_it():
     """Also if another one is pending meanwhile."""
-    server, told = OneRequest(0.1), []
+    server, failures = OneRequest(0.1), []
     first, second = server.request, SimpleNamespace(age_s=0.0)
     first.message = SimpleNamespace(planner_id='', goal=pose_stamped(1.0, 0.0))
     requests = iter((first, second))
     server.current = lambda: next(requests)
-    server.fail = lambda request, error, text: told.append((request, error))
+    server.fail = lambda request, error, text: failures.append((request, error))
     update = MapUpdate(MapGeometry(30, 20, 0.1), Grid(np.zeros((20, 30), bool)), None)
     handler_of(server).tick(TickContext(0.0, 'map', None, update, None, False), None)  # without a source of poses
-    assert told == [(first, 'UNKNOWN')]
+    assert failures == [(first, 'UNKNOWN')]
 
 
 # ------------------------------------------------------------------------------------------------------ messages
@@ -250,25 +250,25 @@ def test_poses_face_along_the_path_and_at_goals_as_requested():
 
 
 def test_a_path_message_is_made_once():
-    told = PathMessage(route([(0.0, 0.0), (1.0, 2.0)]), (0.5,), 0.0, 'map', Time(sec=7))
-    assert told.message is told.message
-    assert [pose.pose.position.y for pose in told.message.poses] == [0.0, 2.0]
-    assert (told.message.header.frame_id, told.message.header.stamp.sec) == ('map', 7)
+    path_message = PathMessage(route([(0.0, 0.0), (1.0, 2.0)]), (0.5,), 0.0, 'map', Time(sec=7))
+    assert path_message.message is path_message.message
+    assert [pose.pose.position.y for pose in path_message.message.poses] == [0.0, 2.0]
+    assert (path_message.message.header.frame_id, path_message.message.header.stamp.sec) == ('map', 7)
 
 
 def test_a_long_path_message_is_made_piece_by_piece_and_is_the_same():
     points_m = np.column_stack((np.arange(3 * POSES_AT_ONCE + 1) * 0.05, np.zeros(3 * POSES_AT_ONCE + 1)))
     path = route(points_m)
-    told, at_once = (PathMessage(path, (0.5,), 0.0, 'map', Time(sec=7)) for _ in range(2))
-    assert [told.go_on() for _ in range(5)] == [False, False, False, True, True]
-    assert told.message == at_once.message
-    assert [pose.pose.position.x for pose in told.message.poses] == points_m[:, 0].tolist()
+    path_message, at_once = (PathMessage(path, (0.5,), 0.0, 'map', Time(sec=7)) for _ in range(2))
+    assert [path_message.go_on() for _ in range(5)] == [False, False, False, True, True]
+    assert path_message.message == at_once.message
+    assert [pose.pose.position.x for pose in path_message.message.poses] == points_m[:, 0].tolist()
 
 
 def test_the_poses_of_a_path_are_of_no_time_since_it_may_be_followed_for_long():
     """By a stamp, Nav2's goal checker would have the goal where the localisation of then had it."""
-    told = PathMessage(route([(0.0, 0.0), (1.0, 2.0)]), (0.5,), 0.0, 'map', Time(sec=7))
-    assert [(pose.header.frame_id, pose.header.stamp) for pose in told.message.poses] == [('map', Time())] * 2
+    path_message = PathMessage(route([(0.0, 0.0), (1.0, 2.0)]), (0.5,), 0.0, 'map', Time(sec=7))
+    assert [(pose.header.frame_id, pose.header.stamp) for pose in path_message.message.poses] == [('map', Time())] * 2
 
 
 # ------------------------------------------------------------------------------------------------------ is_path_valid

@@ -38,7 +38,7 @@ def test_the_start_comes_from_tf_and_goals_in_other_frames_are_transformed(aroun
     assert (status, result.error_code) == ('aborted', TF_ERROR)
     assert 'no pose from TF' in result.error_msg
     frames = Frames(peer)  # the robot is at (2, 5) in the map, odom is turned by 90 degrees
-    peer.wait_until(lambda: client.ask((8.0, 5.0)).end()[0] == 'succeeded', 'the transforms are heard')
+    peer.wait_until(lambda: client.ask((8.0, 5.0)).end()[0] == 'succeeded', 'the transforms are received')
     path = client.path_to(8.0, 5.0)
     assert math.dist(points(path)[0], (2.0, 5.0)) < 0.01
     in_odom = pose_stamped(-2.0, 1.0, 'odom')  # that is (2, 2) in the map
@@ -53,7 +53,7 @@ def test_the_start_comes_from_tf_and_goals_in_other_frames_are_transformed(aroun
     assert math.dist(points(result.path)[0], (2.0, 2.0)) < 0.01
     assert client.ask(in_odom).end()[1].path == client.ask(in_odom).end()[1].path
     assert client.ask(pose_stamped(1.0, 1.0, 'kitchen')).end()[1].error_code == TF_ERROR
-    frames.speaks = False
+    frames.is_publishing = False
     peer.spin(1.0)
     status, result = client.ask((8.0, 5.0)).end()
     assert (status, result.error_code) == ('aborted', TF_ERROR)
@@ -61,7 +61,7 @@ def test_the_start_comes_from_tf_and_goals_in_other_frames_are_transformed(aroun
     assert client.ask((8.0, 5.0), start=(2.0, 5.0)).end()[0] == 'succeeded'
 
 
-def said_of_the_robot(place, at):
+def transform_of_the_robot(place, at):
     """Where the robot is in the map, and when; it looks along y."""
     frame = TransformStamped(child_frame_id='base_link')
     frame.header.frame_id, frame.header.stamp = 'map', at.to_msg()
@@ -74,9 +74,9 @@ def test_a_goal_in_the_robots_frame_is_where_that_frame_was_at_the_goals_time(ar
     """As in Nav2; by the newest transform, such a goal would go on with the robot, which would never reach it."""
     client, now = PathClient(peer), peer.node.get_clock().now()
     before = now - Duration(seconds=4)
-    speaker = peer.speaker('/tf', TFMessage)
-    speaker.publish(said_of_the_robot((2.0, 2.0), before))
-    speaker.publish(said_of_the_robot((2.0, 6.0), now))
+    publisher = peer.publisher('/tf', TFMessage)
+    publisher.publish(transform_of_the_robot((2.0, 2.0), before))
+    publisher.publish(transform_of_the_robot((2.0, 6.0), now))
 
     def end(stamp):
         """Of a path to a metre ahead of the robot, as it was then."""
@@ -85,7 +85,7 @@ def test_a_goal_in_the_robots_frame_is_where_that_frame_was_at_the_goals_time(ar
         status, result = client.ask(goal, start=(2.0, 5.0)).end()
         return pytest.approx(points(result.path)[-1], abs=0.01) if status == 'succeeded' else result.error_code
 
-    peer.wait_until(lambda: end(Time()) == (2.0, 7.0), 'the transforms are heard')
+    peer.wait_until(lambda: end(Time()) == (2.0, 7.0), 'the transforms are received')
     assert end(before.to_msg()) == (2.0, 3.0)
     assert end((now - Duration(seconds=1)).to_msg()) == (2.0, 6.0)
     assert end((now + Duration(seconds=1)).to_msg()) == (2.0, 7.0), 'TF has nothing newer'

@@ -25,8 +25,8 @@ KINDS = {'bool': bool, 'int': int, 'float': float, 'str': str}
 class Toy:
     speed: float = parameter(0.5, 'how fast', unit='m/s', low=0, high=2)
     count: int = parameter(3, 'how many', low=1)
-    mode: str = parameter('slow', 'in which way', choices=('slow', 'fast'))
-    loud: bool = parameter(False, 'whether it is heard', read_only=True)
+    mode: str = parameter('slow', 'how it moves', choices=('slow', 'fast'))
+    loud: bool = parameter(False, 'whether it makes noise', read_only=True)
 
     def problems(self):
         if self.mode == 'slow' and self.speed > 1:
@@ -108,15 +108,15 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(('changes', 'said'), REFUSED)
-def test_a_bad_change_is_refused_with_a_reason_and_the_old_value_stays(node_with, changes, said):
+@pytest.mark.parametrize(('changes', 'reason'), REFUSED)
+def test_a_bad_change_is_refused_with_a_reason_and_the_old_value_stays(node_with, changes, reason):
     node = node_with()
     before = declare(node, Toy)
     applied = []
     apply_changes(node, Toy, applied.append)
     result = node.set_parameters_atomically([Parameter(name, value=value) for name, value in changes.items()])
     assert not result.successful
-    assert said in result.reason
+    assert reason in result.reason
     assert read(node, Toy) == before
     assert applied == []
 
@@ -151,9 +151,9 @@ def test_parameters_of_others_are_let_through(node_with):
 
 def test_a_misspelt_parameter_is_pointed_out(node_with, capfd):
     declare(node_with(sped=1.0, use_sim_time=False), Toy)
-    said = capfd.readouterr().err
-    assert 'toy has no parameter sped: its value is ignored; did you mean speed?' in said
-    assert 'use_sim_time' not in said
+    log = capfd.readouterr().err
+    assert 'toy has no parameter sped: its value is ignored; did you mean speed?' in log
+    assert 'use_sim_time' not in log
 
 
 # ------------------------------------------------------------------------------------------------------ the planner's
@@ -197,7 +197,7 @@ def test_types_of_fields_are_those_of_their_defaults():
 
 
 @pytest.mark.parametrize(
-    ('values', 'said'),
+    ('values', 'reason'),
     [
         ({'robot_radius_m': 0.6}, 'inflation_radius_m is 0.55; it must be at least robot_radius_m, 0.6'),
         ({'search_time_s': 0.2}, 'search_time_s is 0.2; it must be at most the period of 20.0 Hz, 0.05 s'),
@@ -210,8 +210,8 @@ def test_types_of_fields_are_those_of_their_defaults():
         ({'restart': 'lazy_as_printed'}, "restart is 'lazy_as_printed'"),
     ],
 )
-def test_values_that_no_robot_should_run_with_are_refused(node_with, values, said):
-    with pytest.raises(BadParameters, match=said):
+def test_values_that_no_robot_should_run_with_are_refused(node_with, values, reason):
+    with pytest.raises(BadParameters, match=reason):
         declare(node_with(**values), PlannerParameters)
 
 

@@ -28,7 +28,7 @@ def place(message):
     return message.pose.position.x, message.pose.position.y
 
 
-def way_length(plan):
+def path_length(plan):
     points = np.array([place(pose) for pose in plan.poses])
     return float(np.hypot(*np.diff(points, axis=0).T).sum())
 
@@ -41,7 +41,7 @@ def leads_to(around, x, y):
 
 @pytest.fixture(scope='module')
 def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
-    """One planner for the tests that only need one on its way."""
+    """One navigating planner, shared by the tests that change nothing for each other."""
     with Nodes(tmp_path_factory.mktemp('output'), ros_environment) as nodes:
         planner = nodes.planner(**SMALL)
         peer = Peer()
@@ -49,24 +49,24 @@ def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
             yield planner, PlannerPeer(peer)
         finally:
             peer.close()
-            print(planner.said)
+            print(planner.log_text)
 
 
 @pytest.fixture
 def around(running) -> PlannerPeer:
-    """It is on its way to (8, 5), around a wall, and the robot stands at (2, 5)."""
+    """The planner navigates to (8, 5), around a wall; the robot is at (2, 5)."""
     around = running[1]
     around.pose = pose_stamped(2.0, 5.0)
     around.set_out()
     return around
 
 
-# ------------------------------------------------------------------------------------------------------ what it says
+# -------------------------------------------------------------------------------------------------- what it publishes
 def test_every_tick_has_a_waypoint_ahead_in_sight_and_the_plan_is_published_once(around):
     plans, ticks, count = len(around.plans), int(around.next_facts()['ticks']), len(around.waypoints)
     around.peer.wait_until(lambda: int(around.facts['ticks']) >= ticks + 40, 'forty ticks')
-    walked, said = int(around.facts['ticks']) - ticks, len(around.waypoints) - count
-    assert abs(said - walked) <= 5  # what is under way between the two topics
+    ticked, published = int(around.facts['ticks']) - ticks, len(around.waypoints) - count
+    assert abs(published - ticked) <= 5  # messages in transit between the two topics
     assert len(around.plans) == plans
     x, y = place(around.waypoints.last)
     assert 0.5 < math.dist((x, y), (2.0, 5.0)) <= 1.05
@@ -79,13 +79,13 @@ def test_the_plan_leads_from_the_robot_to_the_goal_around_the_wall(around):
     assert math.dist(place(plan.poses[-1]), (8.0, 5.0)) < 0.1
     cells = open_terrain()
     assert all(cells[int(y * 10), int(x * 10)] == 0 for x, y in map(place, plan.poses))
-    assert way_length(plan) > 6.0
+    assert path_length(plan) > 6.0
 
 
 def test_a_late_listener_gets_status_and_plan(around):
     late = Peer('late')
     try:
-        statuses, plans = late.hear_status(), late.hear('plan', type(around.plans.last), LATCHED)
+        statuses, plans = late.subscribe_status(), late.subscribe('plan', type(around.plans.last), LATCHED)
         late.wait_until(lambda: statuses and plans, 'latched messages')
         assert statuses.last.data == 'NAVIGATING'
         assert plans.last == around.plans.last
@@ -101,7 +101,7 @@ def test_diagnostics_have_the_same_keys_always(around):
     # a second with a tick too long is a warning
     around.peer.wait_until(lambda: around.diagnostics.last.status[0].level == status.OK, 'all is well')
     assert around.facts['status'] == 'NAVIGATING'
-    assert float(around.facts['distance_to_goal_m']) == pytest.approx(way_length(around.plans.last), abs=0.3)
+    assert float(around.facts['distance_to_goal_m']) == pytest.approx(path_length(around.plans.last), abs=0.3)
     assert 0 < float(around.facts['tick_p50_ms']) <= float(around.facts['tick_p99_ms'])
     assert float(around.facts['pose_age_s']) >= 0
     assert float(around.facts['map_age_s']) >= 0
@@ -109,8 +109,8 @@ def test_diagnostics_have_the_same_keys_always(around):
 
 
 def test_the_search_and_the_waypoint_are_published_to_subscribers(around):
-    pictures = around.peer.hear('expansions', OccupancyGrid, LATCHED)
-    markers = around.peer.hear('markers', MarkerArray, RELIABLE)
+    pictures = around.peer.subscribe('expansions', OccupancyGrid, LATCHED)
+    markers = around.peer.subscribe('markers', MarkerArray, RELIABLE)
     around.peer.wait_until(lambda: pictures and markers, 'pictures of the search')
     values = np.frombuffer(pictures.last.data, np.int8).reshape(100, 100)
     assert set(np.unique(values)) == {-1, 50, 100}
@@ -119,13 +119,13 @@ def test_the_search_and_the_waypoint_are_published_to_subscribers(around):
     shown = {marker.ns: marker for marker in markers.last.markers}
     assert shown.keys() == {'goal', 'waypoint', 'way_back', 'restarts'}
     assert shown['goal'].pose.position.x == 8.0
-    assert any(shown['waypoint'].pose.position == heard.pose.position for heard in around.waypoints)
+    assert any(shown['waypoint'].pose.position == message.pose.position for message in around.waypoints)
     assert shown['way_back'].action == Marker.DELETE
     assert shown['restarts'].action == Marker.DELETE
 
 
 def test_restarts_are_shown_where_they_were_with_their_reason(around):
-    markers = around.peer.hear('markers', MarkerArray, RELIABLE)
+    markers = around.peer.subscribe('markers', MarkerArray, RELIABLE)
     assert around.peer.call('tb_planner/reset_search', Trigger).success
     around.peer.wait_until(lambda: markers and len(markers.last.markers) > 4, 'a restart is shown')
     shown = {marker.ns: marker for marker in markers.last.markers}
@@ -136,7 +136,7 @@ def test_restarts_are_shown_where_they_were_with_their_reason(around):
 
 # ------------------------------------------------------------------------------------------------------ goals
 def test_a_new_goal_takes_the_place_of_the_old_one(around):
-    around.say_goal(2.0, 8.0)
+    around.publish_goal(2.0, 8.0)
     around.peer.wait_until(lambda: leads_to(around, 2.0, 8.0), 'another plan')
     assert around.statuses.last.data == 'NAVIGATING'
 
@@ -149,15 +149,15 @@ def test_arrival_is_reported_once_with_the_goal_as_the_last_waypoint(around):
     silent = len(around.waypoints)
     around.peer.spin(0.3)
     assert len(around.waypoints) == silent
-    heard = len(around.statuses)
-    around.say_goal(8.0, 5.0)
-    around.peer.wait_until(lambda: len(around.statuses) > heard, 'ARRIVED again, for the same goal given again')
+    count = len(around.statuses)
+    around.publish_goal(8.0, 5.0)
+    around.peer.wait_until(lambda: len(around.statuses) > count, 'ARRIVED again, for the same goal given again')
     assert around.statuses.last.data == 'ARRIVED'
 
 
 def test_cancel_stops_the_robot_where_it_is(around):
-    answer = around.peer.call('tb_planner/cancel', Trigger)
-    assert (answer.success, answer.message) == (True, 'goal (8.00, 5.00) m, 0 degrees canceled')
+    response = around.peer.call('tb_planner/cancel', Trigger)
+    assert (response.success, response.message) == (True, 'goal (8.00, 5.00) m, 0 degrees canceled')
     around.wait_for_status('CANCELED')
     around.peer.wait_until(lambda: place(around.waypoints.last) == (2.0, 5.0), 'a waypoint to stay at')
     around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
@@ -166,8 +166,8 @@ def test_cancel_stops_the_robot_where_it_is(around):
 
 def test_reset_search_starts_over_and_is_counted(around):
     before = int(around.next_facts()['restarts_requested'])
-    answer = around.peer.call('tb_planner/reset_search', Trigger)
-    assert (answer.success, answer.message) == (True, 'the search for a path to (8.00, 5.00) m, 0 degrees restarts')
+    response = around.peer.call('tb_planner/reset_search', Trigger)
+    assert (response.success, response.message) == (True, 'the search for a path to (8.00, 5.00) m, 0 degrees restarts')
     around.peer.wait_until(lambda: int(around.facts['restarts_requested']) == before + 1, 'the restart is counted')
     around.wait_for_status('NAVIGATING')
 
@@ -196,7 +196,7 @@ def test_no_path_is_reported_until_there_is_one(around):
 # ------------------------------------------------------------------------------------------------------ maps
 def test_a_map_update_that_blocks_the_route_changes_the_plan(around):
     map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
-    patches = around.peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
+    patches = around.peer.publisher('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
     above = place(around.plans.last.poses[len(around.plans.last.poses) // 2])[1] > 5.0
     message = map_msgs.OccupancyGridUpdate(x=50, y=70 if above else 0, width=1, height=30)
     message.header.frame_id = 'map'
@@ -223,13 +223,13 @@ def test_a_map_that_has_grown_and_shifted_changes_neither_goal_nor_robot(around)
 
 
 def test_a_map_in_another_frame_drops_everything_loudly(running, around):
-    planner, begin = running[0], len(running[0].said)
+    planner, begin = running[0], len(running[0].log_text)
     around.maps.publish(map_message(open_terrain(), frame='other_map'))
     around.wait_for_status('IDLE')
-    around.wait_until_said(planner, begin, '[ERROR]', "the map is in frame 'other_map', the map before was in 'map'")
+    around.wait_until_logged(planner, begin, '[ERROR]', "the map is in frame 'other_map', the map before was in 'map'")
     around.peer.wait_until(lambda: not around.plans.last.poses, 'an empty plan')
     around.pose = pose_stamped(2.0, 5.0, 'other_map')
-    around.say_goal(8.0, 5.0, 'other_map')
+    around.publish_goal(8.0, 5.0, 'other_map')
     around.wait_for_status('NAVIGATING')
     around.peer.wait_until(lambda: around.waypoints.last.header.frame_id == 'other_map', 'a waypoint in the new frame')
     around.maps.publish(map_message(open_terrain()))
@@ -239,7 +239,7 @@ def test_a_map_in_another_frame_drops_everything_loudly(running, around):
 def test_messages_without_a_frame_are_taken_to_be_in_that_of_the_map(around):
     around.pose = pose_stamped(2.0, 5.0, '')
     around.maps.publish(map_message(open_terrain(), frame=''))
-    around.say_goal(2.0, 8.0, '')
+    around.publish_goal(2.0, 8.0, '')
     around.peer.wait_until(lambda: leads_to(around, 2.0, 8.0), 'another plan')
     assert around.waypoints.last.header.frame_id == 'map'
 
@@ -250,7 +250,7 @@ def test_another_radius_makes_other_costs_of_the_same_map(around):
     cells[:, 50] = 100
     cells[48:53, 50] = 0  # a gate of half a metre
     around.maps.publish(map_message(cells))
-    around.peer.wait_until(lambda: way_length(around.plans.last) < 6.5, 'a way through the gate')
+    around.peer.wait_until(lambda: path_length(around.plans.last) < 6.5, 'a path through the gate')
     assert around.set_parameters(robot_radius_m=0.4, inflation_radius_m=0.5) == ''
     around.wait_for_status('NO_PATH')
     assert around.set_parameters(**SMALL) == ''
@@ -291,12 +291,12 @@ def test_a_tick_makes_the_set_number_of_expansions(around):
     around.peer.wait_until(lambda: around.facts['expansions_per_tick'] == '7', 'a tick of 7 expansions')
     around.wait_for_waypoints(3)
     assert around.set_parameters(expansions_per_tick=0) == ''
-    around.peer.wait_until(lambda: around.plans.last.poses and way_length(around.plans.last) > 6, 'the whole way')
+    around.peer.wait_until(lambda: around.plans.last.poses and path_length(around.plans.last) > 6, 'the whole path')
 
 
 # ------------------------------------------------------------------------------------------------------ lost
 def test_without_a_pose_there_is_no_waypoint_until_it_comes_back(running, around):
-    begin = len(running[0].said)
+    begin = len(running[0].log_text)
     assert around.set_parameters(pose_timeout_s=0.4) == ''
     around.pose, before = None, around.pose
     around.wait_for_status('POSE_LOST')
@@ -304,7 +304,7 @@ def test_without_a_pose_there_is_no_waypoint_until_it_comes_back(running, around
     around.peer.spin(0.3)
     assert len(around.waypoints) == silent
     assert around.plans.last.poses  # the plan is kept
-    around.wait_until_said(running[0], begin, 's old, more than 0.4 s (pose_timeout_s); no waypoint is published')
+    around.wait_until_logged(running[0], begin, 's old, more than 0.4 s (pose_timeout_s); no waypoint is published')
     assert float(around.next_facts()['pose_age_s']) > 0.4
     around.pose = before
     around.wait_for_status('NAVIGATING')

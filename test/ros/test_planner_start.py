@@ -39,9 +39,9 @@ def test_a_goal_waits_for_map_and_pose(nodes, peer):
     planner = nodes.planner(**SMALL)
     around = PlannerPeer(peer)
     around.pose = None
-    around.say_goal(8.0, 5.0)
+    around.publish_goal(8.0, 5.0)
     around.wait_for_status('WAITING_FOR_MAP')
-    around.wait_until_said(planner, 0, 'Waiting for a map on /map (none received for 5 s)')
+    around.wait_until_logged(planner, 0, 'Waiting for a map on /map (none received for 5 s)')
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('WAITING_FOR_POSE')
     around.pose = pose_stamped(2.0, 5.0)
@@ -53,11 +53,11 @@ def test_a_map_update_before_the_first_map_is_dropped_with_a_warning(nodes, peer
     map_msgs = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed: no map_updates')
     planner = nodes.planner(**SMALL)
     around = PlannerPeer(peer)
-    patches = peer.speaker('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
+    patches = peer.publisher('map_updates', map_msgs.OccupancyGridUpdate, RELIABLE)
     message = map_msgs.OccupancyGridUpdate(width=1, height=1)
     message.data.append(100)
     patches.publish(message)
-    around.wait_until_said(planner, 0, 'the update is dropped')
+    around.wait_until_logged(planner, 0, 'the update is dropped')
     around.set_out()
 
 
@@ -103,7 +103,7 @@ def test_goal_pose_is_not_subscribed_to_if_disabled(nodes, peer):
 
 
 class SimulatedClock:
-    """Says what time it is, at twenty times a second."""
+    """Publishes the time, twenty times a second."""
 
     def __init__(self, peer: Peer, start_s: float) -> None:
         self.now_s = start_s
@@ -123,15 +123,15 @@ def test_use_sim_time_may_change_while_the_node_runs(nodes, peer):
     around = PlannerPeer(peer)
     around.set_out()
     assert around.set_parameters(use_sim_time=True) == ''
-    around.wait_until_said(planner, 0, 'nobody publishes /clock; the planner does not tick')
+    around.wait_until_logged(planner, 0, 'nobody publishes /clock; the planner does not tick')
     silent = len(around.waypoints)
     clock = SimulatedClock(peer, 77.0)
     peer.wait_until(lambda: len(around.waypoints) > silent + 5, 'ticks by the simulated clock')
     clock.stands_still = True
-    said = len(around.statuses)
+    count = len(around.statuses)
     assert around.set_parameters(use_sim_time=False) == ''
     around.wait_for_waypoints(5)
-    assert len(around.statuses) == said
+    assert len(around.statuses) == count
     assert around.statuses.last.data == 'NAVIGATING'
     assert 0 < float(around.next_facts()['map_age_s']) < 60, 'times by one clock are not compared with those by another'
 
@@ -156,7 +156,7 @@ def test_ticks_go_on_when_the_simulated_clock_jumps(nodes, peer):
     assert len(around.waypoints) == silent
     clock.stands_still = False
     around.wait_for_waypoints(3)
-    assert 'Traceback' not in planner.said
+    assert 'Traceback' not in planner.log_text
 
 
 # ------------------------------------------------------------------------------------------------------ our mistakes
@@ -165,10 +165,10 @@ def test_a_tick_that_fails_is_logged_and_the_next_one_goes_on_to_the_same_goal(n
     around = PlannerPeer(peer)
     around.set_out()
     around.wait_for_waypoints(30)
-    assert 'Traceback' in planner.said
-    assert 'a mistake of ours' in planner.said
+    assert 'Traceback' in planner.log_text
+    assert 'a mistake of ours' in planner.log_text
     assert around.statuses.last.data == 'NAVIGATING'
-    assert planner.said.count('new goal') == 1
+    assert planner.log_text.count('new goal') == 1
     assert (
         math.dist((around.plans.last.poses[-1].pose.position.x, around.plans.last.poses[-1].pose.position.y), (8, 5))
         < 0.1
@@ -177,19 +177,19 @@ def test_a_tick_that_fails_is_logged_and_the_next_one_goes_on_to_the_same_goal(n
 
 # ------------------------------------------------------------------------------------------------------ TF
 class Frames:
-    """Says twenty times a second where the robot is in odom, and where odom is in the map."""
+    """Publishes the transforms from map to odom and from odom to the robot, twenty times a second."""
 
     def __init__(self, peer):
         from tf2_msgs.msg import TFMessage
 
-        self.speaks = True
+        self.is_publishing = True
         self._peer = peer
         self._kind = TFMessage
         self._publisher = peer.node.create_publisher(TFMessage, '/tf', RELIABLE)
-        self._timer = peer.node.create_timer(0.05, self._say)
+        self._timer = peer.node.create_timer(0.05, self._publish)
 
-    def _say(self):
-        if self.speaks:
+    def _publish(self):
+        if self.is_publishing:
             turn = quaternion_of(math.pi / 2)
             self._publisher.publish(
                 self._kind(
@@ -216,18 +216,18 @@ def test_the_pose_may_come_from_tf_and_goals_in_other_frames_are_transformed(nod
     around.set_out()
     first = around.plans.last.poses[0].pose.position
     assert math.dist((first.x, first.y), (2.0, 5.0)) < 0.1
-    around.say_goal(-2.0, 1.0, 'odom')  # that is (2, 2) in the map
+    around.publish_goal(-2.0, 1.0, 'odom')  # that is (2, 2) in the map
 
     def leads_there():
         last = around.plans.last.poses[-1].pose.position if around.plans.last.poses else first
         return math.dist((last.x, last.y), (2.0, 2.0)) < 0.1
 
     peer.wait_until(leads_there, 'a plan to the transformed goal')
-    begin = len(planner.said)
-    around.say_goal(1.0, 1.0, 'kitchen')
-    around.wait_until_said(planner, begin, "goal is in frame 'kitchen', the map in 'map'", 'stays')
-    frames.speaks = False
+    begin = len(planner.log_text)
+    around.publish_goal(1.0, 1.0, 'kitchen')
+    around.wait_until_logged(planner, begin, "goal is in frame 'kitchen', the map in 'map'", 'stays')
+    frames.is_publishing = False
     around.wait_for_status('POSE_LOST')
-    around.wait_until_said(planner, begin, 'transform map to base_link is', 's old, more than 0.5 s')
-    frames.speaks = True
+    around.wait_until_logged(planner, begin, 'transform map to base_link is', 's old, more than 0.5 s')
+    frames.is_publishing = True
     around.wait_for_status('NAVIGATING')

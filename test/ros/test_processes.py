@@ -1,4 +1,4 @@
-"""What the other ROS tests stand on: domains, processes that are ended, a node that hears and waits."""
+"""What the other ROS tests build on: domains, processes that are ended, a node that subscribes and waits."""
 
 import signal
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from helpers.peer import LATCHED
-from helpers.processes import wait_for, wait_until_said
+from helpers.processes import wait_for, wait_until_logged
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -33,7 +33,7 @@ from std_msgs.msg import String
 rclpy.init()
 node = rclpy.create_node('talker')
 greeting = node.declare_parameter('greeting', '').value
-publisher = node.create_publisher(String, 'said', QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+publisher = node.create_publisher(String, 'greetings', QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
 publisher.publish(String(data=greeting))
 rclpy.spin(node)
 """
@@ -77,15 +77,15 @@ def test_a_signal_that_is_held_back_comes_when_the_block_is_left():
 
 def test_a_process_that_ignores_every_request_is_killed(nodes):
     process = nodes.start([sys.executable, '-c', STUBBORN], 'stubborn')
-    wait_until_said(process, 'started')
+    wait_until_logged(process, 'started')
     end([process], patience_s=0.2)
     assert process.exit_code == -signal.SIGKILL
 
 
 def test_what_a_process_started_ends_with_it(nodes):
     process = nodes.start([sys.executable, '-c', PARENT], 'parent')
-    child = int(wait_until_said(process, r'child (\d+)')[1])
-    wait_until_said(process, 'started')
+    child = int(wait_until_logged(process, r'child (\d+)')[1])
+    wait_until_logged(process, 'started')
     end([process], patience_s=1.0)
     assert wait_for(lambda: not is_alive(child))
 
@@ -93,23 +93,23 @@ def test_what_a_process_started_ends_with_it(nodes):
 def test_waiting_for_a_missing_log_line_fails_with_the_whole_log(nodes):
     process = nodes.start([sys.executable, '-c', 'print("good day")'])
     with pytest.raises(AssertionError, match='good day'):
-        wait_until_said(process, 'good night')
+        wait_until_logged(process, 'good night')
 
 
 def test_the_peer_receives_what_another_process_has_published_before(nodes, peer):
     text = 'two words, "quoted": true'
     nodes.start([sys.executable, '-c', TALKER, *ros_arguments({'greeting': text})], 'talker')
-    heard = peer.hear('said', String, LATCHED)
-    peer.wait_until(lambda: heard, 'the talker speaks')
-    assert [message.data for message in heard] == [text]
+    received = peer.subscribe('greetings', String, LATCHED)
+    peer.wait_until(lambda: received, 'the talker publishes')
+    assert [message.data for message in received] == [text]
 
 
 def test_the_peer_calls_services_and_gives_up_waiting(peer):
-    def answer(_, response):
+    def respond(_, response):
         response.message = 'done'
         return response
 
-    peer.node.create_service(Trigger, 'work', answer)
+    peer.node.create_service(Trigger, 'work', respond)
     assert peer.call('work', Trigger).message == 'done'
     with pytest.raises(AssertionError, match='pigs fly'):
         peer.wait_until(lambda: False, 'pigs fly', limit_s=0.1)

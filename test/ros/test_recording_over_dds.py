@@ -1,4 +1,4 @@
-"""The planner node records its run: what the file holds is what the node said meanwhile."""
+"""The planner node records its run: the file holds what the node published meanwhile."""
 
 import csv
 import math
@@ -48,10 +48,10 @@ def test_a_run_is_recorded_as_it_was(make_scene, tmp_path):
     assert sum(len(reasons) for _, reasons in record.restarts) == restarts
     statuses = [event['status'] for event in record.events if 'status' in event]
     assert statuses[-1] == 'ARRIVED'
-    assert {heard.data for heard in scene.statuses} <= {*statuses, 'IDLE'}
-    told = np.array([place_of(message) for message in scene.waypoints]) / RESOLUTION_M
+    assert {message.data for message in scene.statuses} <= {*statuses, 'IDLE'}
+    published = np.array([place_of(message) for message in scene.waypoints]) / RESOLUTION_M
     recorded = np.column_stack([record.columns[name] for name in ('waypoint_x', 'waypoint_y')])
-    far = np.hypot(*(told[:, None] - recorded[None]).transpose(2, 0, 1)).min(axis=1)
+    far = np.hypot(*(published[:, None] - recorded[None]).transpose(2, 0, 1)).min(axis=1)
     assert far.max() < 0.01
     goals = [event['goal'] for event in record.events if event.get('goal')]
     assert math.dist(goals[0], [part / RESOLUTION_M for part in ROOM.places['c']]) < 0.01
@@ -75,7 +75,7 @@ def test_a_run_that_cannot_be_recorded_goes_on(make_scene, tmp_path):
     planner = scene.start_planner(record=str(tmp_path / 'no such folder' / 'run.tbrun'))
     scene.start_simulator()
     scene.drive('c')
-    assert 'the run is not recorded' in planner.said
+    assert 'the run is not recorded' in planner.log_text
 
 
 def test_a_crash_leaves_what_was_recorded(make_scene, tmp_path):
@@ -101,10 +101,10 @@ def test_a_demo_whose_record_cannot_be_kept_is_driven_and_shown_all_the_same(nod
     (tmp_path / 'run.html').write_bytes(SIGNATURE + b'an older run')
     options = ['--world', 'static', '--goal', '5', '0', '--png', str(tmp_path / 'run.png')]
     demo = nodes.start_module('tb_planner.ros.demo', options)
-    assert demo.wait(120), demo.said
+    assert demo.wait(120), demo.log_text
     assert demo.exit_code == 0
-    assert re.search(r'this run is not recorded to \S+/run\.tbrun: Is a directory', demo.said)
-    assert re.search(r'^  replay +\S+/run\.html$', demo.said, re.MULTILINE)
+    assert re.search(r'this run is not recorded to \S+/run\.tbrun: Is a directory', demo.log_text)
+    assert re.search(r'^  replay +\S+/run\.html$', demo.log_text, re.MULTILINE)
     assert '>office, static world, ' in (tmp_path / 'run.html').read_text(encoding='utf-8')
 
 
@@ -114,8 +114,8 @@ def test_where_nothing_was_recorded_no_older_run_is_shown(tmp_path, recorded):
     replay.write_bytes(SIGNATURE + b'an older run')
     if recorded is not None:
         record.write_bytes(recorded)
-    said = '[ERROR] [tb_planner]: the run is not recorded: [Errno 28] No space left on device\n'
-    assert write_replay(record, replay, 'A run', said).startswith('none: the run is not recorded: [Errno 28] No space')
+    log = '[ERROR] [tb_planner]: the run is not recorded: [Errno 28] No space left on device\n'
+    assert write_replay(record, replay, 'A run', log).startswith('none: the run is not recorded: [Errno 28] No space')
     assert not replay.exists()
     assert 'run.tbrun' in write_replay(record, replay, 'A run', '')
     replay.write_text('Minutes of a meeting')
@@ -145,8 +145,8 @@ def test_a_page_of_a_part_of_the_run_is_reported_as_incomplete(tmp_path):
     with RecordedWalk(record, planner, Static(grid), About()) as walk:
         move_to_goal(planner, walk)
     assert write_replay(record, replay, 'A run', 'all is well') == str(replay)
-    told = write_replay(record, replay, 'A run', 'the run is not recorded any more: [Errno 28] No space left')
-    assert told == f'{replay}, incomplete: the run is not recorded any more: [Errno 28] No space left'
+    result = write_replay(record, replay, 'A run', 'the run is not recorded any more: [Errno 28] No space left')
+    assert result == f'{replay}, incomplete: the run is not recorded any more: [Errno 28] No space left'
 
 
 def test_the_benchmark_reports_the_cost_of_recording(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from geometry_msgs.msg import PoseStamped
 from helpers.peer import LATCHED
-from helpers.processes import wait_until_said
+from helpers.processes import wait_until_logged
 from helpers.surroundings import PlannerPeer, pose_stamped
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -128,11 +128,11 @@ def test_every_value_of_the_diagnostics_is_in_the_reference(nodes, peer):
 def test_the_waypoint_follower_drives_a_robot_to_its_goal(nodes, peer):
     simulator = nodes.simulator(follow_waypoint=False, real_time_factor=2.0)
     nodes.planner()
-    wait_until_said(simulator, 'robot at')
+    wait_until_logged(simulator, 'robot at')
     nodes.start([sys.executable, str(ROOT / 'examples' / 'waypoint_follower.py')], 'waypoint_follower')
-    statuses = peer.hear_status()
-    collisions = peer.hear('simulator/collisions', UInt32, LATCHED)
-    peer.speaker('goal_pose', PoseStamped, to=2).publish(pose_stamped(4.0, -3.0))
+    statuses = peer.subscribe_status()
+    collisions = peer.subscribe('simulator/collisions', UInt32, LATCHED)
+    peer.publisher('goal_pose', PoseStamped, to=2).publish(pose_stamped(4.0, -3.0))
     peer.wait_for_status(statuses, 'ARRIVED', limit_s=120)
     assert collisions.last.data == 0
 

@@ -1,6 +1,6 @@
 """The search starts over exactly when a change of the map blocks the route or could shorten it.
 
-The test reads the route from `plan`, works the rule out for itself, and counts the restarts told on /diagnostics. Cells
+The test reads the route from `plan`, works the rule out for itself, and counts the restarts on /diagnostics. Cells
 cost nothing extra and the robot is a point, so that the rule is that of the design: lazy, w = 1.
 """
 
@@ -23,7 +23,7 @@ POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'algorithm': 'tba_sta
 
 @pytest.fixture
 def around(nodes, peer):
-    """A planner on its way across an empty map, as the crow flies; its robot stands still."""
+    """A planner that navigates straight across an empty map; its robot does not move."""
     nodes.planner(autostart_node=True, tick_frequency=50.0, **POINT)
     around = PlannerPeer(peer)
     around.pose = pose_stamped(*centre(ROBOT))
@@ -49,14 +49,14 @@ def length(route):
     return sum(octile(one, other) for one, other in itertools.pairwise(route))
 
 
-def stands(route, cells):
+def is_valid(route, cells):
     """Whether every step of the route is legal: its cells are free, and so are those at the corners it passes."""
     corners = [cell for (x0, y0), (x1, y1) in itertools.pairwise(route) for cell in ((x0, y1), (x1, y0))]
     return not any(cells[y, x] for x, y in [*route, *corners])
 
 
 def way_through(cell):
-    """No way over the cell, or past it, is shorter than this."""
+    """A lower bound of the length of paths over the cell, or past it."""
     x, y = cell
     near = [(x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
     return min(octile(ROBOT, other) + octile(other, GOAL) for other in near)
@@ -64,7 +64,7 @@ def way_through(cell):
 
 def verdict(route, before, after):
     """The restart that the rule asks for; None if it is too close to call without knowing how it is rounded."""
-    if not stands(route, after):
+    if not is_valid(route, after):
         return 'blocked'
     decreased = [(x, y) for y, x in np.argwhere((before != 0) & (after == 0)).tolist()]
     remaining = length(route)
@@ -80,7 +80,7 @@ def restarts(around):
 
 
 def change(around, box, value):
-    """Sets the cells in this box and tells the planner so by a patch."""
+    """Sets the cells in this box and publishes them as a patch."""
     x0, y0, x1, y1 = box
     around.cells[y0:y1, x0:x1] = value
     message = OccupancyGridUpdate(x=x0, y=y0, width=x1 - x0, height=y1 - y0)
@@ -101,7 +101,7 @@ def wait_for_route(around):
     around.peer.wait_until(lambda: around.plans.last.poses and cells_of(around.plans.last)[-1] == GOAL, 'a whole plan')
     route = cells_of(around.plans.last)
     assert route[0] == ROBOT
-    assert stands(route, around.cells)
+    assert is_valid(route, around.cells)
     return route
 
 
@@ -119,7 +119,7 @@ def draw(random, cells):
 
 def test_the_search_restarts_exactly_when_the_rule_requires_it(around):
     random = np.random.default_rng(11)
-    around.cells[30:90, 58:60] = 100  # the way leads around one end of a wall
+    around.cells[30:90, 58:60] = 100  # the route leads around one end of a wall
     set_out(around)
     route = wait_for_route(around)
     expected = restarts(around)
@@ -149,7 +149,7 @@ def test_the_search_restarts_exactly_when_the_rule_requires_it(around):
 
 
 def test_irrelevant_changes_never_restart_the_search_and_never_change_the_plan(around):
-    """Hundreds of cells come and go beside the straight way, and all of them have been taken in: see the end."""
+    """Hundreds of cells come and go beside the straight path; the end shows that all of them were used."""
     random = np.random.default_rng(12)
     set_out(around)
     plans, expected = len(around.plans), restarts(around)
@@ -162,7 +162,7 @@ def test_irrelevant_changes_never_restart_the_search_and_never_change_the_plan(a
     assert len(around.plans) == plans
     change(around, (60, 50, 61, 66), 100)
     around.peer.wait_until(lambda: restarts(around)['blocked'] == expected['blocked'] + 1, 'a restart')
-    wait_for_route(around)  # stands on the map as it has become
+    wait_for_route(around)  # valid on the map as it is now
     assert around.cells.any(axis=1).sum() > 50
 
 
@@ -172,7 +172,7 @@ def test_the_first_waypoint_on_a_map_that_blocks_the_route_is_in_sight_on_it(aro
     old, expected = place_of(around.waypoints.last), restarts(around)
     x, y = ROBOT
     assert old[0] > centre((x + 5, y))[0]
-    wall = x + 3, y - 1, x + 4, SIDE  # the way round its near end is short, and what comes after it is out of sight
+    wall = x + 3, y - 1, x + 4, SIDE  # the path around its near end is short, and what follows is out of sight
     around.waypoints.clear()
     change(around, wall, 100)
     around.peer.wait_until(lambda: any(place_of(waypoint) != old for waypoint in around.waypoints), 'another waypoint')
@@ -180,13 +180,13 @@ def test_the_first_waypoint_on_a_map_that_blocks_the_route_is_in_sight_on_it(aro
     places = [place_of(waypoint) for waypoint in around.waypoints]
     new = places[next(i for i, place in enumerate(places) if place != old) :]
     assert all(in_sight(around.cells, centre(ROBOT), place) for place in new)
-    around.peer.wait_until(lambda: restarts(around)['blocked'] == expected['blocked'] + 1, 'the restart is told')
+    around.peer.wait_until(lambda: restarts(around)['blocked'] == expected['blocked'] + 1, 'the restart is reported')
     wait_for_route(around)
     change(around, wall, 0)
     around.peer.wait_until(
-        lambda: restarts(around)['shortcut_opened'] == expected['shortcut_opened'] + 1, 'the restart is told'
+        lambda: restarts(around)['shortcut_opened'] == expected['shortcut_opened'] + 1, 'the restart is reported'
     )
-    around.peer.wait_until(lambda: length(cells_of(around.plans.last)) == 80, 'the straight way again')
+    around.peer.wait_until(lambda: length(cells_of(around.plans.last)) == 80, 'the straight path again')
     around.next_facts()
     assert sum(restarts(around).values()) == sum(expected.values()) + 2
 

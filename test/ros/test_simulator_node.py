@@ -11,7 +11,7 @@ import pytest
 import yaml
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
 from helpers.peer import BEST_EFFORT, LATCHED
-from helpers.processes import wait_until_said
+from helpers.processes import wait_until_logged
 from nav_msgs.msg import OccupancyGrid, Odometry
 from PIL import Image
 from rcl_interfaces.srv import SetParameters
@@ -76,8 +76,8 @@ def seconds_of(stamp):
     return stamp.sec + stamp.nanosec * 1e-9
 
 
-def is_at(heard, x, y, within=0.06):
-    return bool(heard) and math.dist(place_of(heard.last), (x, y)) < within
+def is_at(poses, x, y, within=0.06):
+    return bool(poses) and math.dist(place_of(poses.last), (x, y)) < within
 
 
 def set_parameter(peer, name, value):
@@ -87,10 +87,10 @@ def set_parameter(peer, name, value):
 
 def test_the_map_comes_to_late_joiners_as_it_is_in_its_file(simulator, peer, hall):
     process = simulator()
-    wait_until_said(process, 'static world')
-    heard = peer.hear('map', OccupancyGrid, LATCHED)
-    peer.wait_until(lambda: heard, 'a map')
-    message = heard.last
+    wait_until_logged(process, 'static world')
+    received = peer.subscribe('map', OccupancyGrid, LATCHED)
+    peer.wait_until(lambda: received, 'a map')
+    message = received.last
     assert message.header.frame_id == 'map'
     assert message.info.resolution == pytest.approx(RESOLUTION_M)
     assert (message.info.origin.position.x, message.info.origin.position.y) == (-1.0, -2.0)
@@ -100,7 +100,7 @@ def test_the_map_comes_to_late_joiners_as_it_is_in_its_file(simulator, peer, hal
 
 def test_pose_and_odometry_start_where_they_should(simulator, peer):
     simulator(start_x_m=0.5, start_y_m=-0.5, start_yaw=1.0)
-    pose, odom = peer.hear('pose', PoseStamped), peer.hear('odom', Odometry)
+    pose, odom = peer.subscribe('pose', PoseStamped), peer.subscribe('odom', Odometry)
     peer.wait_until(lambda: pose and odom, 'pose and odom')
     assert place_of(pose.last) == (0.5, -0.5)
     assert pose.last.header.frame_id == 'map'
@@ -111,24 +111,24 @@ def test_pose_and_odometry_start_where_they_should(simulator, peer):
 
 def test_the_robot_follows_waypoints_and_stops_at_the_last(simulator, peer):
     simulator(real_time_factor=4.0)
-    pose, odom = peer.hear('pose', PoseStamped), peer.hear('odom', Odometry)
-    waypoint = peer.speaker('waypoint', PoseStamped)
+    pose, odom = peer.subscribe('pose', PoseStamped), peer.subscribe('odom', Odometry)
+    waypoint = peer.publisher('waypoint', PoseStamped)
     for x, y in ((1.5, 1.0), (3.0, 1.5)):
         waypoint.publish(posed(x, y))
         peer.wait_until(lambda x=x, y=y: is_at(pose, x, y), lambda: f'robot at the waypoint, is {place_of(pose.last)}')
-    peer.wait_until(lambda: odom.last.twist.twist.linear.x == 0.0, 'robot stands')
+    peer.wait_until(lambda: odom.last.twist.twist.linear.x == 0.0, 'the robot stops')
     assert max(message.twist.twist.linear.x for message in odom) <= 1.0
 
 
 @pytest.mark.parametrize(('stamped', 'kind'), [(False, Twist), (True, TwistStamped)])
 def test_the_robot_obeys_cmd_vel_until_it_ceases(simulator, peer, stamped, kind):
     simulator(follow_waypoint=False, enable_stamped_cmd_vel=stamped, real_time_factor=2.0)
-    odom = peer.hear('odom', Odometry)
-    speaker = peer.speaker('cmd_vel', kind)
+    odom = peer.subscribe('odom', Odometry)
+    publisher = peer.publisher('cmd_vel', kind)
     message = kind()
     twist = message.twist if stamped else message
     twist.linear.x, twist.angular.z = 0.4, 0.2
-    speaker.publish(message)
+    publisher.publish(message)
     peer.wait_until(lambda: odom and odom.last.twist.twist.linear.x == 0.4, 'the speed that is commanded')
     peer.wait_until(lambda: odom.last.twist.twist.linear.x == 0.0, 'the robot stops without commands')
     assert place_of(odom.last)[0] > 0.2
@@ -137,21 +137,21 @@ def test_the_robot_obeys_cmd_vel_until_it_ceases(simulator, peer, stamped, kind)
 
 def test_a_command_that_is_no_number_is_not_used(simulator, peer):
     process = simulator(follow_waypoint=False)
-    speaker = peer.speaker('cmd_vel', Twist)
+    publisher = peer.publisher('cmd_vel', Twist)
     bad = Twist()
     bad.linear.x = math.nan
-    speaker.publish(bad)
-    wait_until_said(process, 'speeds nan m/s, 0.0 rad/s are not finite; ignored')
-    odom = peer.hear('odom', Odometry)
+    publisher.publish(bad)
+    wait_until_logged(process, 'speeds nan m/s, 0.0 rad/s are not finite; ignored')
+    odom = peer.subscribe('odom', Odometry)
     peer.wait_until(lambda: len(odom) > 3, 'odometry goes on')
     assert place_of(odom.last) == pytest.approx((0.0, 0.0))
 
 
 def test_initialpose_puts_the_robot_elsewhere_and_odometry_goes_on(simulator, peer):
     process = simulator()
-    pose, odom = peer.hear('pose', PoseStamped), peer.hear('odom', Odometry)
-    speaker = peer.speaker('initialpose', PoseWithCovarianceStamped)
-    speaker.publish(posed(7.0, 2.0, 1.5, PoseWithCovarianceStamped))
+    pose, odom = peer.subscribe('pose', PoseStamped), peer.subscribe('odom', Odometry)
+    publisher = peer.publisher('initialpose', PoseWithCovarianceStamped)
+    publisher.publish(posed(7.0, 2.0, 1.5, PoseWithCovarianceStamped))
     peer.wait_until(lambda: odom and is_at(pose, 7.0, 2.0, 1e-9), 'robot at its new place')
     assert place_of(odom.last) == pytest.approx((0.0, 0.0))
     for bad, reason in (
@@ -160,32 +160,32 @@ def test_initialpose_puts_the_robot_elsewhere_and_odometry_goes_on(simulator, pe
         (posed(1.0, 1.0, 0.0, PoseWithCovarianceStamped, frame='moon'), "frame 'moon'; it must be in 'map'; ignored"),
         (posed(math.nan, 1.0, 0.0, PoseWithCovarianceStamped), 'nan'),
     ):
-        peer.spin(0.6)  # what goes wrong is said twice a second at most
-        speaker.publish(bad)
-        wait_until_said(process, reason)
-    heard = len(pose)
-    peer.wait_until(lambda: len(pose) > heard + 3, 'poses go on')
+        peer.spin(0.6)  # errors are logged at most twice a second
+        publisher.publish(bad)
+        wait_until_logged(process, reason)
+    count = len(pose)
+    peer.wait_until(lambda: len(pose) > count + 3, 'poses go on')
     assert place_of(pose.last) == (7.0, 2.0)
 
 
 def test_a_collision_stops_the_robot_and_is_counted(simulator, peer):
     process = simulator(real_time_factor=4.0, start_x_m=4.0, start_y_m=-1.0)
-    pose = peer.hear('pose', PoseStamped)
-    collisions = peer.hear('simulator/collisions', UInt32, LATCHED)
+    pose = peer.subscribe('pose', PoseStamped)
+    collisions = peer.subscribe('simulator/collisions', UInt32, LATCHED)
     peer.wait_until(lambda: collisions and collisions.last.data == 0, 'no collision yet')
-    peer.speaker('waypoint', PoseStamped).publish(posed(7.0, -1.0))
+    peer.publisher('waypoint', PoseStamped).publish(posed(7.0, -1.0))
     peer.wait_until(lambda: collisions.last.data == 1, 'a collision')
-    wait_until_said(process, 'The robot collided at')
-    late = peer.hear('simulator/collisions', UInt32, LATCHED)
-    peer.wait_until(lambda: late, 'a late listener hears of it')
+    wait_until_logged(process, 'The robot collided at')
+    late = peer.subscribe('simulator/collisions', UInt32, LATCHED)
+    peer.wait_until(lambda: late, 'a late subscriber receives it')
     assert late.last.data == 1
     assert place_of(pose.last)[0] < 5.0 - 0.1 + 1e-6
 
 
 def test_the_clock_runs_as_fast_as_asked_and_stamps_follow_it(simulator, peer):
     simulator(publish_clock=True, real_time_factor=10.0)
-    clock = peer.hear('/clock', Clock)
-    pose = peer.hear('pose', PoseStamped)
+    clock = peer.subscribe('/clock', Clock)
+    pose = peer.subscribe('pose', PoseStamped)
     peer.wait_until(lambda: clock and seconds_of(clock.last.clock) > 5.0, 'simulated time')
     times = np.array([seconds_of(message.clock) for message in clock])
     assert (np.diff(times) > 0).all()
@@ -197,7 +197,7 @@ def test_the_clock_runs_as_fast_as_asked_and_stamps_follow_it(simulator, peer):
 
 def test_without_a_clock_stamps_are_of_the_system(simulator, peer):
     simulator()
-    pose = peer.hear('pose', PoseStamped)
+    pose = peer.subscribe('pose', PoseStamped)
     peer.wait_until(lambda: pose, 'a pose')
     now_s = peer.node.get_clock().now().nanoseconds * 1e-9
     assert abs(seconds_of(pose.last.header.stamp) - now_s) < 60.0
@@ -206,7 +206,7 @@ def test_without_a_clock_stamps_are_of_the_system(simulator, peer):
 
 def test_the_speed_factor_can_be_changed_while_the_robot_drives_and_bad_values_are_refused(simulator, peer):
     simulator(publish_clock=True, real_time_factor=0.01)
-    clock = peer.hear('/clock', Clock)
+    clock = peer.subscribe('/clock', Clock)
     refused = set_parameter(peer, 'real_time_factor', 1000.0)
     assert not refused.successful
     assert 'real_time_factor' in refused.reason
@@ -217,9 +217,9 @@ def test_the_speed_factor_can_be_changed_while_the_robot_drives_and_bad_values_a
 
 def test_the_scan_meets_the_walls(simulator, peer):
     simulator(start_x_m=2.0, start_y_m=-1.0)
-    heard = peer.hear('scan', LaserScan, BEST_EFFORT)
-    peer.wait_until(lambda: heard, 'a scan')
-    scan = heard.last
+    received = peer.subscribe('scan', LaserScan, BEST_EFFORT)
+    peer.wait_until(lambda: received, 'a scan')
+    scan = received.last
     assert scan.header.frame_id == 'base_link'
     angles = scan.angle_min + scan.angle_increment * np.arange(len(scan.ranges))
     assert angles[-1] == pytest.approx(scan.angle_max, abs=1e-4)
@@ -235,9 +235,9 @@ def test_tf_goes_from_map_over_odom_to_the_robot(simulator, peer):
     from tf2_msgs.msg import TFMessage
 
     simulator(start_x_m=0.5, start_y_m=1.0, start_yaw=0.3)
-    heard = peer.hear('/tf', TFMessage)
-    peer.wait_until(lambda: heard, 'a transform')
-    frames = {(one.header.frame_id, one.child_frame_id): one for one in heard.last.transforms}
+    received = peer.subscribe('/tf', TFMessage)
+    peer.wait_until(lambda: received, 'a transform')
+    frames = {(one.header.frame_id, one.child_frame_id): one for one in received.last.transforms}
     assert set(frames) == {('map', 'odom'), ('odom', 'base_link')}
     translation = frames['map', 'odom'].transform.translation
     assert (translation.x, translation.y) == pytest.approx((0.5, 1.0))
@@ -247,14 +247,14 @@ def test_tf_goes_from_map_over_odom_to_the_robot(simulator, peer):
 
 def test_a_changing_world_publishes_a_map_with_every_change(simulator, peer, hall):
     simulator(world='changing', change_rate=10.0, change_period_s=0.5, change_size_m=0.0, publish_clock=True)
-    heard = peer.hear('map', OccupancyGrid, LATCHED)
-    peer.wait_until(lambda: len(heard) >= 5, 'five maps')
+    received = peer.subscribe('map', OccupancyGrid, LATCHED)
+    peer.wait_until(lambda: len(received) >= 5, 'five maps')
     walls = hall[1] == 100
-    for message in heard[1:]:
+    for message in received[1:]:
         values = values_of(message)
         assert (values[walls] == 100).all()
         assert 0.02 < (values[~walls] == 100).mean() <= 0.0501
-    times = np.array([seconds_of(message.header.stamp) for message in heard[1:]])
+    times = np.array([seconds_of(message.header.stamp) for message in received[1:]])
     assert np.diff(times) == pytest.approx(0.5)
 
 
@@ -262,13 +262,13 @@ def test_scripted_obstacles_count_from_the_goal(simulator, peer, tmp_path):
     script = tmp_path / 'script.yaml'
     script.write_text('obstacles: [{at_s: 1, for_s: 3, x_m: 6.5, y_m: 0.5, width_m: 0.5, height_m: 0.5}]')
     simulator(world='changing', change_rate=0.0, obstacles=str(script), real_time_factor=5.0)
-    heard = peer.hear('map', OccupancyGrid, LATCHED)
-    peer.wait_until(lambda: heard, 'a map')
+    received = peer.subscribe('map', OccupancyGrid, LATCHED)
+    peer.wait_until(lambda: received, 'a map')
     peer.spin(0.5)
-    assert all(values_of(message)[50, 150] == 0 for message in heard)
-    peer.say_goal(1.0, 2.0)
-    peer.wait_until(lambda: values_of(heard.last)[50, 150] == 100, 'the obstacle appears')
-    peer.wait_until(lambda: values_of(heard.last)[50, 150] == 0, 'and goes')
+    assert all(values_of(message)[50, 150] == 0 for message in received)
+    peer.publish_goal(1.0, 2.0)
+    peer.wait_until(lambda: values_of(received.last)[50, 150] == 100, 'the obstacle appears')
+    peer.wait_until(lambda: values_of(received.last)[50, 150] == 0, 'and goes')
 
 
 def test_nothing_appears_on_the_goal(simulator, peer, tmp_path):
@@ -278,10 +278,10 @@ def test_nothing_appears_on_the_goal(simulator, peer, tmp_path):
     )
     script.write_text(f'obstacles: [{boxes}]')
     simulator(world='changing', change_rate=0.0, obstacles=str(script), real_time_factor=5.0)
-    heard = peer.hear('map', OccupancyGrid, LATCHED)
-    peer.say_goal(6.5, 0.5)
-    peer.wait_until(lambda: heard and values_of(heard.last)[50, 176] == 100, 'the obstacle beside the goal')
-    assert values_of(heard.last)[50, 150] == 0
+    received = peer.subscribe('map', OccupancyGrid, LATCHED)
+    peer.publish_goal(6.5, 0.5)
+    peer.wait_until(lambda: received and values_of(received.last)[50, 176] == 100, 'the obstacle beside the goal')
+    assert values_of(received.last)[50, 150] == 0
 
 
 @needs('map_msgs')
@@ -291,9 +291,9 @@ def test_patches_bring_a_map_up_to_date(simulator, peer, world):
     from map_msgs.msg import OccupancyGridUpdate
 
     simulator(world=world, change_rate=4.0, change_period_s=0.3, publish_map_updates=True, sensor_radius_m=1.0)
-    maps = peer.hear('map', OccupancyGrid, LATCHED)
-    patches = peer.hear('map_updates', OccupancyGridUpdate)
-    waypoint = peer.speaker('waypoint', PoseStamped)
+    maps = peer.subscribe('map', OccupancyGrid, LATCHED)
+    patches = peer.subscribe('map_updates', OccupancyGridUpdate)
+    waypoint = peer.publisher('waypoint', PoseStamped)
     waypoint.publish(posed(2.0, 0.0))
     peer.wait_until(lambda: maps and len(patches) >= 4, 'a map and four patches')
     stamp = seconds_of(maps.last.header.stamp)
@@ -303,7 +303,7 @@ def test_patches_bring_a_map_up_to_date(simulator, peer, world):
         part = np.frombuffer(patch.data, np.int8).reshape(patch.height, patch.width)
         values[patch.y : patch.y + patch.height, patch.x : patch.x + patch.width] = part
     last = seconds_of(patches.last.header.stamp)
-    late = peer.hear('map', OccupancyGrid, LATCHED)
+    late = peer.subscribe('map', OccupancyGrid, LATCHED)
     peer.wait_until(lambda: late and seconds_of(late.last.header.stamp) >= last, 'a new whole map')
     if world == 'unknown':
         known = values >= 0
@@ -316,18 +316,18 @@ def test_patches_bring_a_map_up_to_date(simulator, peer, world):
 
 def test_a_growing_map_moves_its_origin_as_it_grows(simulator, peer, hall):
     simulator(world='unknown', growing_map=True, sensor_radius_m=1.0, real_time_factor=3.0, start_x_m=8.0)
-    heard = peer.hear('map', OccupancyGrid, LATCHED)
-    waypoint = peer.speaker('waypoint', PoseStamped)
+    received = peer.subscribe('map', OccupancyGrid, LATCHED)
+    waypoint = peer.publisher('waypoint', PoseStamped)
     waypoint.publish(posed(6.0, 1.5))
 
     def sizes():
-        return {(message.info.width, message.info.height) for message in heard}
+        return {(message.info.width, message.info.height) for message in received}
 
     def origins():
-        return {message.info.origin.position.x for message in heard}
+        return {message.info.origin.position.x for message in received}
 
     peer.wait_until(lambda: len(sizes()) >= 5 and len(origins()) >= 3, 'five sizes and three origins')
-    for message in heard:
+    for message in received:
         values = values_of(message)
         x = round((message.info.origin.position.x + 1.0) / RESOLUTION_M)
         y = round((message.info.origin.position.y + 2.0) / RESOLUTION_M)
@@ -338,7 +338,7 @@ def test_a_growing_map_moves_its_origin_as_it_grows(simulator, peer, hall):
 
 def test_poses_are_as_noisy_as_asked_and_odometry_is_not(simulator, peer):
     simulator(pose_noise_m=0.1, real_time_factor=10.0)
-    pose, odom = peer.hear('pose', PoseStamped), peer.hear('odom', Odometry)
+    pose, odom = peer.subscribe('pose', PoseStamped), peer.subscribe('odom', Odometry)
     peer.wait_until(lambda: len(pose) > 200, 'poses')
     noise = np.array([place_of(message) for message in pose])
     assert noise.std() == pytest.approx(0.1, rel=0.3)
@@ -348,16 +348,16 @@ def test_poses_are_as_noisy_as_asked_and_odometry_is_not(simulator, peer):
 @pytest.mark.parametrize('follow_waypoint', [True, False])
 def test_the_goal_is_published_to_subscribers_until_the_planner_follows_it(simulator, peer, follow_waypoint):
     simulator(give_goal=True, random_goal=True, seed=3, follow_waypoint=follow_waypoint)
-    goals = peer.hear('goal_pose', PoseStamped)
+    goals = peer.subscribe('goal_pose', PoseStamped)
     peer.wait_until(lambda: len(goals) >= 2, 'the goal, and again')
     x, y = place_of(goals.last)
     assert math.hypot(x, y) > 3.0
-    peer.speaker('waypoint', PoseStamped).publish(posed(0.1, 0.0))
+    peer.publisher('waypoint', PoseStamped).publish(posed(0.1, 0.0))
     peer.spin(1.5)
-    heard = len(goals)
+    count = len(goals)
     peer.spin(1.5)
-    assert len(goals) == heard
-    again = peer.hear('goal_pose', PoseStamped)
+    assert len(goals) == count
+    again = peer.subscribe('goal_pose', PoseStamped)
     peer.wait_until(lambda: again, 'a planner that comes later is given it too')
     assert place_of(again.last) == (x, y)
 
@@ -366,7 +366,7 @@ def test_a_random_start_is_free_and_the_same_for_a_seed(simulator, nodes, peer):
     places = []
     for namespace in ('a', 'b'):
         simulator(random_start=True, seed=5, remaps={'__ns': f'/{namespace}'})
-        pose = peer.hear(f'{namespace}/pose', PoseStamped)
+        pose = peer.subscribe(f'{namespace}/pose', PoseStamped)
         peer.wait_until(lambda pose=pose: pose, 'a pose')
         places.append(place_of(pose.last))
     assert places[0] == places[1] != (0.0, 0.0)
@@ -374,7 +374,7 @@ def test_a_random_start_is_free_and_the_same_for_a_seed(simulator, nodes, peer):
 
 def test_a_namespace_holds_all_topics(simulator, peer):
     simulator(remaps={'__ns': '/robot1'})
-    pose = peer.hear('robot1/pose', PoseStamped)
+    pose = peer.subscribe('robot1/pose', PoseStamped)
     peer.wait_until(lambda: pose, 'a pose')
     topics = {name for name, _ in peer.node.get_topic_names_and_types()}
     ours = {'map', 'pose', 'odom', 'scan', 'waypoint', 'initialpose', 'goal_pose', 'simulator/collisions'}
@@ -384,9 +384,9 @@ def test_a_namespace_holds_all_topics(simulator, peer):
 
 def test_the_maps_of_the_package_are_found_by_name(nodes, peer):
     nodes.simulator(map='warehouse', world='changing', obstacles='warehouse')
-    heard = peer.hear('map', OccupancyGrid, LATCHED)
-    peer.wait_until(lambda: heard, 'a map')
-    assert heard.last.info.width * heard.last.info.height > 400_000
+    received = peer.subscribe('map', OccupancyGrid, LATCHED)
+    peer.wait_until(lambda: received, 'a map')
+    assert received.last.info.width * received.last.info.height > 400_000
 
 
 @pytest.mark.parametrize(
@@ -403,10 +403,10 @@ def test_the_maps_of_the_package_are_found_by_name(nodes, peer):
 )
 def test_a_start_that_cannot_be_ends_with_the_reason(nodes, bad, reason):
     process = nodes.simulator(**bad)
-    wait_until_said(process, reason)
+    wait_until_logged(process, reason)
     assert process.wait(20.0)
     assert process.exit_code == 1
-    assert 'Traceback' not in process.said
+    assert 'Traceback' not in process.log_text
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
@@ -416,12 +416,12 @@ def test_the_simulator_ends_cleanly_on_signals(simulator, number, busy):
     world = {'world': 'changing', 'change_period_s': 0.01, 'publish_clock': True, 'real_time_factor': 20.0}
     processes = [simulator(**(world if busy else {})) for _ in range(3)]
     for process in processes:
-        wait_until_said(process, 'times real time')
+        wait_until_logged(process, 'times real time')
         process.send(number)
     for process in processes:
         assert process.wait(20.0)
         assert process.exit_code == 0
-        assert 'Traceback' not in process.said
+        assert 'Traceback' not in process.log_text
 
 
 def test_the_yaml_file_is_made_of_the_dataclass():
@@ -436,5 +436,5 @@ def test_the_yaml_file_is_made_of_the_dataclass():
 def test_the_node_starts_from_its_yaml_file(nodes, peer):
     arguments = ['--ros-args', '--params-file', str(CONFIG)]
     process = nodes.start_module('tb_planner.ros.simulator_node', arguments)
-    wait_until_said(process, 'static world office')
-    assert 'has no parameter' not in process.said
+    wait_until_logged(process, 'static world office')
+    assert 'has no parameter' not in process.log_text

@@ -1,4 +1,4 @@
-"""Every status, and what is published in it; and what requests do to a robot that is on its way."""
+"""Every status, and what is published in it; and what requests do while the robot navigates."""
 
 import math
 
@@ -16,7 +16,7 @@ GROUND = World("""
     #.c......#
     ##########
 """)
-"""No way leads to d, and all around (7, 5) m is wall."""
+"""No path leads to d, and all around (7, 5) m is wall."""
 INSIDE_WALL, OUTSIDE = (7.2, 4.8), (20.0, 2.0)
 
 
@@ -27,7 +27,7 @@ def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
     around.wait_for_status('IDLE')
     check_that_none_come(around)
 
-    around.say_goal(*GROUND.places['b'])
+    around.publish_goal(*GROUND.places['b'])
     around.wait_for_status('WAITING_FOR_MAP')
     check_that_none_come(around)
 
@@ -44,11 +44,11 @@ def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
     around.pose = pose_stamped(*GROUND.places['a'])
     around.wait_for_status('NAVIGATING')
     for goal, status in ((OUTSIDE, 'GOAL_OUTSIDE_MAP'), (INSIDE_WALL, 'GOAL_BLOCKED'), (GROUND.places['d'], 'NO_PATH')):
-        around.say_goal(*goal)
+        around.publish_goal(*goal)
         around.wait_for_status(status)
         check_that_robot_is_to_stay(around)
 
-    around.say_goal(*GROUND.places['b'])
+    around.publish_goal(*GROUND.places['b'])
     around.wait_for_status('NAVIGATING')
     around.wait_for_waypoints(5)
     ahead = place_of(around.waypoints.last)
@@ -81,9 +81,9 @@ def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
 
     x, y = GROUND.places['b']
     around.pose = pose_stamped(x - 0.1, y)
-    peer.spin(0.5)  # the planner hears of it before it hears the goal
+    peer.spin(0.5)  # the planner receives this before it receives the goal
     around.waypoints.clear()
-    around.say_goal(x, y)
+    around.publish_goal(x, y)
     around.wait_for_status('ARRIVED')
     check_that_none_come(around)
     assert [place_of(waypoint) for waypoint in around.waypoints] == [(x, y)]
@@ -91,8 +91,8 @@ def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
 
 
 def check_that_none_come(around, ticks=10):
-    """No waypoints, for so many ticks."""
-    around.peer.spin(0.2)  # what is under way
+    """Checks that this number of ticks publishes no waypoint."""
+    around.peer.spin(0.2)  # messages in transit
     count, begin = len(around.waypoints), int(around.next_facts()['ticks'])
     around.peer.wait_until(lambda: int(around.facts['ticks']) >= begin + ticks, 'ticks')
     assert len(around.waypoints) == count
@@ -124,7 +124,7 @@ def is_whole(plan, place):
 
 
 def test_requests_while_the_robot_navigates_take_effect_at_once(make_scene):
-    """A robot is told to start its search over, to go elsewhere, to stop, and to go on."""
+    """Requests to restart the search, to go elsewhere, to stop, and to go on."""
     scene = make_scene(GROUND)
     scene.start_planner()
     scene.start_simulator(real_time_factor=2.0)
@@ -143,7 +143,7 @@ def test_requests_while_the_robot_navigates_take_effect_at_once(make_scene):
 
     assert scene.peer.call('tb_planner/cancel', Trigger).success
     scene.wait_for_status('CANCELED')
-    scene.wait_until_it_stands()
+    scene.wait_until_it_stops()
     assert scene.distance_to('c') > 0.5
     where = scene.place
     scene.check_that_no_waypoints_come()

@@ -1,4 +1,4 @@
-"""A robot in a world and its planner, two processes over DDS: it arrives, and touches nothing on its way."""
+"""A robot in a world and its planner, two processes over DDS: it arrives without a collision."""
 
 import itertools
 import math
@@ -73,7 +73,7 @@ def test_robot_waits_at_a_blocked_corridor_and_goes_through_when_it_opens(make_s
 
 
 def test_a_goal_that_becomes_unreachable_then_blocked_is_reached_when_the_path_is_free_again(make_scene):
-    """The test is the map's publisher, and goes on when it hears what the planner makes of it."""
+    """The test is the map's publisher, and waits for the planner's reaction."""
     scene = make_scene(GATE)
     maps = scene.become_map_publisher()
     scene.start_planner()
@@ -87,7 +87,7 @@ def test_a_goal_that_becomes_unreachable_then_blocked_is_reached_when_the_path_i
 
 
 def test_a_robot_on_a_detour_turns_to_a_corridor_that_opens(make_scene):
-    """The test is the map's publisher: on its map the gate is shut until the robot has gone round half way."""
+    """The test is the map's publisher: on its map the gate is shut until the robot is half round the detour."""
     world = World("""
         ###########
         #....#....#
@@ -152,7 +152,7 @@ def test_map_that_grows_and_shifts_as_the_robot_sees_more_neither_stops_it_nor_t
         ##############
     """)
     scene = make_scene(world)
-    maps = scene.peer.hear('map', OccupancyGrid, LATCHED)
+    maps = scene.peer.subscribe('map', OccupancyGrid, LATCHED)
     scene.start_planner(waypoint_distance_m=1.5)
     scene.start_simulator(
         world='unknown', growing_map=True, map_jitter=0.4, sensor_radius_m=15.0, real_time_factor=1.5, map_period_s=0.1
