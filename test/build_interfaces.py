@@ -1,7 +1,7 @@
 """Builds the message packages under test/interfaces into this Python's prefix, those that are not there already.
 
 On a robot they come with ROS; no package registry has them. The generators of rosidl do, and make the same types.
-Without the tools for it this says what is missing: tests that need the packages are then skipped.
+Without the tools for it this prints what is missing; tests that need the packages are then skipped.
 """
 
 import importlib.util

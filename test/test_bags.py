@@ -1,4 +1,4 @@
-"""Bags, read without ROS: a replay is what the live run was, and what is wrong with a bag is said."""
+"""Bags, read without ROS: a replay equals the live run, and errors name what is wrong with a bag."""
 
 import itertools
 import shutil
@@ -54,7 +54,7 @@ def occupancy():
 
 @dataclass
 class Live:
-    """A run of the core with a simulated robot: what was heard, and what was said."""
+    """A run of the core with a simulated robot: the messages it received, and its ticks."""
 
     maps: list = field(default_factory=list)
     patches: list = field(default_factory=list)
@@ -65,15 +65,15 @@ class Live:
     def messages(self, *, names=None, pose_message=pose_stamped):
         """Of a bag, in order."""
         names = {'map': '/map', 'updates': '/map_updates', 'pose': '/pose', 'goal': '/goal_pose', **(names or {})}
-        told = [(time_s, 0, names['map'], occupancy_grid(time_s, *news)) for time_s, *news in self.maps]
-        told += [(time_s, 1, names['updates'], grid_update(time_s, *news)) for time_s, *news in self.patches]
-        told += [(time_s, 2, names['pose'], pose_message(time_s, pose)) for time_s, pose in self.poses]
-        told.append((PERIOD_S, 3, names['goal'], pose_stamped(PERIOD_S, GOAL)))
-        return [(time_s, topic, message) for time_s, _, topic, message in sorted(told, key=lambda item: item[:2])]
+        stamped = [(time_s, 0, names['map'], occupancy_grid(time_s, *news)) for time_s, *news in self.maps]
+        stamped += [(time_s, 1, names['updates'], grid_update(time_s, *news)) for time_s, *news in self.patches]
+        stamped += [(time_s, 2, names['pose'], pose_message(time_s, pose)) for time_s, pose in self.poses]
+        stamped.append((PERIOD_S, 3, names['goal'], pose_stamped(PERIOD_S, GOAL)))
+        return [(time_s, topic, message) for time_s, _, topic, message in sorted(stamped, key=lambda item: item[:2])]
 
 
 def drive(*, gap=(1e9, 1e9), most=600):
-    """The robot drives to its goal through rooms in which things appear and vanish; in the gap no pose is heard."""
+    """The robot drives to its goal through rooms in which things appear and vanish; in the gap there is no pose."""
     live = Live()
     settings = SimulationSettings(
         world='changing', dt_s=PERIOD_S / 2, change=RandomChange(rate=0.4, period_s=0.5), seed=5, robot_radius_m=0.1
@@ -138,8 +138,8 @@ def assert_records(record, live):
     columns = record.columns
     assert record.ticks == len(live.ticks)
     statuses = {event['tick']: event['status'] for event in record.events if 'status' in event}
-    told = [tick.status for tick in live.ticks]
-    assert statuses == {i: str(status) for i, status in enumerate(told) if i == 0 or status != told[i - 1]}
+    ticked = [tick.status for tick in live.ticks]
+    assert statuses == {i: str(status) for i, status in enumerate(ticked) if i == 0 or status != ticked[i - 1]}
     expected = [(i, [str(reason) for reason in tick.restarts]) for i, tick in enumerate(live.ticks) if tick.restarts]
     assert record.restarts == expected
     assert columns['time_us'].tolist() == [0] + [round(1e6 * PERIOD_S)] * (record.ticks - 1)
@@ -216,9 +216,9 @@ class TestReplay:
 
     def test_is_summarised(self, live, tmp_path):
         with open_bag(files.write(tmp_path / 'bag', live.messages())) as bag:
-            told = replay(bag, PARAMETERS)
-        assert (told.ticks, told.goals, told.arrived) == (len(live.ticks), 1, 1)
-        assert told.restarts == live.restarts
+            summary = replay(bag, PARAMETERS)
+        assert (summary.ticks, summary.goals, summary.arrived) == (len(live.ticks), 1, 1)
+        assert summary.restarts == live.restarts
 
 
 class TestBadMessages:
@@ -234,14 +234,14 @@ class TestBadMessages:
         found, problems = replayed(files.write(tmp_path / 'bag', sorted([*messages, *bad], key=lambda item: item[0])))
         assert_same(found, live)
         assert problems.total() == 3
-        told = ' '.join(problems)
-        assert 'nan' in told
-        assert "'odom'" in told
-        assert '(119, 3)' in told
+        text = ' '.join(problems)
+        assert 'nan' in text
+        assert "'odom'" in text
+        assert '(119, 3)' in text
 
 
 def still(*, pose_frame='map', goal_frame='map', pose_message=pose_stamped):
-    """A robot that stands; map, pose and goal once each."""
+    """The messages of a robot that does not move: map, pose and goal once each."""
     return [
         (0.0, '/map', occupancy_grid(0.0, occupancy(), GEOMETRY)),
         (0.1, '/pose', pose_message(0.1, START, pose_frame)),
@@ -249,7 +249,7 @@ def still(*, pose_frame='map', goal_frame='map', pose_message=pose_stamped):
     ]
 
 
-def refusal(path, topics=None):
+def error_of(path, topics=None):
     with pytest.raises(BagError) as error, open_bag(path, topics) as bag:
         list(ticks(bag, PARAMETERS))
     assert str(path) in str(error.value)
@@ -260,7 +260,7 @@ class TestTopics:
     def test_are_chosen_by_option(self, tmp_path):
         messages = [*still(), (0.3, '/other/map', occupancy_grid(0.3, occupancy(), GEOMETRY))]
         path = files.write(tmp_path / 'bag', messages)
-        assert '/map, /other/map; choose one with --map-topic' in refusal(path)
+        assert '/map, /other/map; choose one with --map-topic' in error_of(path)
         with open_bag(path, TopicNames(map='/other/map')) as bag:
             assert bag.topics.map.name == '/other/map'
 
@@ -294,33 +294,33 @@ class TestTopics:
 
     def test_of_another_type_are_refused(self, tmp_path):
         path = files.write(tmp_path / 'bag', [*still(), (0.3, '/chatter', files.string('hello'))])
-        message = refusal(path, TopicNames(map='/chatter'))
+        message = error_of(path, TopicNames(map='/chatter'))
         assert '/chatter has type std_msgs/msg/String; a map must be nav_msgs/msg/OccupancyGrid' in message
 
     def test_are_not_pose_and_goal_at_once(self, tmp_path):
-        message = refusal(files.write(tmp_path / 'bag', still()), TopicNames(pose='/goal_pose'))
+        message = error_of(files.write(tmp_path / 'bag', still()), TopicNames(pose='/goal_pose'))
         assert '/goal_pose cannot be both pose and goal' in message
         assert '--pose-topic' in message
 
     def test_that_do_not_exist_are_refused_with_a_list_of_those_that_do(self, tmp_path):
-        message = refusal(files.write(tmp_path / 'bag', still()), TopicNames(goal='/nowhere'))
+        message = error_of(files.write(tmp_path / 'bag', still()), TopicNames(goal='/nowhere'))
         assert 'no topic /nowhere' in message
         assert '/goal_pose (geometry_msgs/msg/PoseStamped, 1)' in message
 
     @pytest.mark.parametrize(('role', 'name'), [('map', '/map'), ('pose', '/pose'), ('goal', '/goal_pose')])
     def test_that_are_missing_are_named(self, role, name, tmp_path):
         messages = [item for item in still() if item[1] != name]
-        message = refusal(files.write(tmp_path / 'bag', messages))
+        message = error_of(files.write(tmp_path / 'bag', messages))
         assert f'no {role}' in message
         assert f'--{role}-topic' in message
 
 
 class TestBadBags:
     def test_that_are_not_there(self, tmp_path):
-        assert 'no such file' in refusal(tmp_path / 'nothing')
+        assert 'no such file' in error_of(tmp_path / 'nothing')
 
     def test_that_are_empty(self, tmp_path):
-        assert 'empty' in refusal(files.write(tmp_path / 'bag', []))
+        assert 'empty' in error_of(files.write(tmp_path / 'bag', []))
 
     @pytest.mark.parametrize('storage', ['sqlite3', 'mcap'])
     @pytest.mark.parametrize('left', [0.0, 0.4, 0.95])
@@ -329,15 +329,15 @@ class TestBadBags:
         file = next(path for path in folder.iterdir() if path.suffix in ('.mcap', '.db3'))
         data = file.read_bytes()
         file.write_bytes(data[: int(left * len(data))])
-        message = refusal(folder)
+        message = error_of(folder)
         assert 'may be incomplete' in message
         assert 'recover' in message
 
     def test_that_are_something_else(self, tmp_path):
         path = tmp_path / 'picture.mcap'
         path.write_bytes(b'\x89PNG' + bytes(100))
-        assert 'cannot be read' in refusal(path)
-        other = refusal(shutil.copy(path, tmp_path / 'picture.png'))
+        assert 'cannot be read' in error_of(path)
+        other = error_of(shutil.copy(path, tmp_path / 'picture.png'))
         assert 'bags must be folders, .mcap or .db3 files' in other
         assert 'cut off' not in other
 
@@ -348,7 +348,7 @@ class TestBadBags:
         begin = len(files.MAGIC) + 1
         data[begin : begin + 8] = (2**62).to_bytes(8, 'little')
         path.write_bytes(data)
-        assert 'exceeds the memory' in refusal(path)
+        assert 'exceeds the memory' in error_of(path)
 
     def test_whose_metadata_is_damaged(self, tmp_path):
         folder = files.write(tmp_path / 'bag', still())
@@ -356,12 +356,12 @@ class TestBadBags:
         text = metadata.read_text()
         assert text.count('message_count: 1\n')
         metadata.write_text(text.replace('message_count: 1\n', 'message_count: some\n'))
-        assert 'cannot be read' in refusal(folder)
+        assert 'cannot be read' in error_of(folder)
 
     def test_without_metadata(self, tmp_path):
         folder = files.write(tmp_path / 'bag', still())
         (folder / 'metadata.yaml').unlink()
-        assert 'bag.mcap' in refusal(folder)
+        assert 'bag.mcap' in error_of(folder)
 
     @pytest.mark.parametrize(
         ('messages', 'role'),
@@ -369,14 +369,14 @@ class TestBadBags:
         ids=['pose', 'goal'],
     )
     def test_with_nothing_in_the_maps_frame(self, messages, role, tmp_path):
-        message = refusal(files.write(tmp_path / 'bag', messages))
+        message = error_of(files.write(tmp_path / 'bag', messages))
         assert f'no usable {role}' in message
         assert "'odom'" in message
 
     def test_whose_transforms_do_not_lead_to_the_robot(self, tmp_path):
         messages = [item for item in still() if item[1] != '/pose']
         messages.append((0.1, '/tf', transforms(0.1, ('odom', 'base_link', START))))
-        message = refusal(files.write(tmp_path / 'bag', messages))
+        message = error_of(files.write(tmp_path / 'bag', messages))
         assert "'map' and 'base_link'" in message
         assert 'odom to base_link' in message
 
@@ -392,13 +392,13 @@ class TestBadBags:
         folder = files.write(tmp_path / 'bag', live.messages(), 'sqlite3')
         file = next(folder.glob('*.db3'))
         data = file.read_bytes()
-        for output, told in (
+        for output, reason in (
             (file, 'not a record'),
             (folder, 'not a record'),
             (tmp_path / 'no' / 'run', 'does not exist'),
         ):
             assert main(['replay', str(folder), '-o', str(output)]) == 2
-            assert told in capsys.readouterr().err
+            assert reason in capsys.readouterr().err
         assert file.read_bytes() == data
 
     def test_whose_clock_was_set_are_not_ticked_through_for_years(self, tmp_path):

@@ -326,13 +326,13 @@ def test_every_baseline_runs_as_a_planner_does(name, weighted):
 @pytest.mark.parametrize('name', sorted(BASELINES))
 def test_every_baseline_refuses_bad_input(name):
     grid = Grid(walled(gap=6))
-    for start, goal, k, says in (
+    for start, goal, k, reason in (
         ((4, 0), (7, 3), 5, r'start \(4, 0\) is blocked'),
         ((1, 3), (4, 0), 5, r'goal \(4, 0\) is blocked'),
         ((1, 3), (9, 3), 5, r'goal \(9, 3\) is outside the 9 x 7 grid'),
         ((1, 3), (7, 3), 0, 'k is 0; it must be a whole number between 1 and'),
     ):
-        with pytest.raises(ValueError, match=says):
+        with pytest.raises(ValueError, match=reason):
             BASELINES[name](grid, start, goal, k)
 
 

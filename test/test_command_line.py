@@ -400,8 +400,8 @@ class TestPixels:
         figure, pixels = self.drawn(
             tmp_path, Map('a', np.zeros((1, 5), np.int8)), costs, start=(0, 0), goal=(4, 0), walked=[]
         )
-        free, dear, dearest = (sum(map(int, self.pixel(figure, pixels, x, 0.2))) for x in (1, 2, 3))
-        assert free > dear > dearest
+        free, higher, highest = (sum(map(int, self.pixel(figure, pixels, x, 0.2))) for x in (1, 2, 3))
+        assert free > higher > highest
 
     def test_row_0_is_at_the_top_or_at_the_bottom(self, tmp_path):
         occupancy = np.zeros((6, 6), np.int8)

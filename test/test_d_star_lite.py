@@ -84,7 +84,7 @@ def test_after_each_of_five_thousand_changes_the_path_costs_what_that_of_a_star_
             change = agent.grid.update(patch, at)
             searched += agent.map_changed(change)
             changes, rises, falls = changes + 1, rises + len(change.increased), falls + len(change.decreased)
-            if rng.random() < 0.3:  # the next change finds the search under way
+            if rng.random() < 0.3:  # the next change comes during the search
                 agent.search()
                 continue
             end_search(agent)

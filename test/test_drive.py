@@ -1,4 +1,4 @@
-"""The record of a drive: shortest ways against plain geometry, and what a picture shows."""
+"""The record of a drive: shortest paths against plain geometry, and what a picture shows."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Every exception of tb_planner derives from TbPlannerError and stands in the tree that errors.py draws."""
+"""Every exception of tb_planner derives from TbPlannerError and is in the tree that errors.py draws."""
 
 import ast
 import builtins

@@ -21,7 +21,7 @@ geometries = st.builds(
 
 
 def by_complex_numbers(geometry, x_m, y_m):
-    """The same map written another way: shift, turn back, scale."""
+    """The same map by other means: shift, turn back, scale."""
     x0, y0, yaw = geometry.origin
     z = (complex(x_m, y_m) - complex(x0, y0)) * complex(math.cos(yaw), -math.sin(yaw)) / geometry.resolution_m
     return z.real, z.imag

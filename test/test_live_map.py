@@ -67,7 +67,7 @@ def calls(draw):
 
 
 class Model:
-    """What the map has to be, kept the plain way."""
+    """The expected map, kept as plain arrays."""
 
     def __init__(self, rules):
         self.rules, self.occupancy, self.geometry = rules, None, None

@@ -184,7 +184,7 @@ def test_negate_makes_white_occupied(tmp_path):
 
 def test_scale_grades_between_the_thresholds(tmp_path):
     path = write_yaml_map(tmp_path, [[255, 204, 153, 102, 51, 0]], free_thresh=0.1, occupied_thresh=0.9, mode='scale')
-    # darkness 0, .2, .4, .6, .8, 1: the inner ones lie 1/8, 3/8, 5/8 and 7/8 of the way from .1 to .9
+    # darkness 0, .2, .4, .6, .8, 1: the inner ones lie 1/8, 3/8, 5/8 and 7/8 between .1 and .9
     assert read_map(path).occupancy.tolist() == [[0, 12, 38, 62, 88, 100]]
 
 

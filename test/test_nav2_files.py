@@ -49,7 +49,7 @@ PORTS = {
     'WouldAControllerRecoveryHelp': {'error_code', 'error_codes_to_check'},
     'WouldAPlannerRecoveryHelp': {'error_code', 'error_codes_to_check'},
 }
-OUTPUTS = {'path', 'error_code_id', 'selected_planner', 'selected_controller', 'output_goals'}
+OUTPUT_PORTS = {'path', 'error_code_id', 'selected_planner', 'selected_controller', 'output_goals'}
 GIVEN = {'goal', 'goals'}  # by bt_navigator
 ERROR_CODES = {'compute_path_error_code', 'follow_path_error_code'}  # that bt_navigator reports, its error_code_names
 ERRORS = (
@@ -100,8 +100,8 @@ def test_every_node_and_port_of_a_tree_is_one_that_jazzy_has(file):
 @each_tree
 def test_what_a_tree_reads_from_its_blackboard_something_has_written(file):
     ports = [item for node in nodes(file) for item in node.attrib.items() if item[1].startswith('{')]
-    written = {value for name, value in ports if name in OUTPUTS}
-    read = {value for name, value in ports if name not in OUTPUTS or name == 'path'}
+    written = {value for name, value in ports if name in OUTPUT_PORTS}
+    read = {value for name, value in ports if name not in OUTPUT_PORTS or name == 'path'}
     assert read <= written | {f'{{{name}}}' for name in GIVEN}
     assert {value.strip('{}') for name, value in ports if name == 'error_code'} == ERROR_CODES
 
@@ -177,7 +177,7 @@ def test_the_page_gives_bt_navigator_trees_that_are_there():
     (block,) = re.findall(r'```yaml\n(.*?)```', page, re.DOTALL)
     given = yaml.safe_load(block)['bt_navigator']['ros__parameters']
     assert given.pop('wait_for_service_timeout') > 1000  # ms, the default
-    share = '$(find-pkg-share tb_planner)/'  # Nav2's own launch files put in what it stands for
+    share = '$(find-pkg-share tb_planner)/'  # Nav2's own launch files replace it by the folder
     trees = {name: value.removeprefix(share) for name, value in given.items()}
     assert trees == {
         'default_nav_to_pose_bt_xml': 'config/nav2/navigate_to_pose.xml',

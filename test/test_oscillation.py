@@ -1,4 +1,4 @@
-"""The benchmark of switching ways: what counts as a switch, and that tb_planner has fewer of them."""
+"""The benchmark of switching paths: what counts as a switch, and that tb_planner has fewer of them."""
 
 import numpy as np
 import pytest

@@ -209,7 +209,7 @@ def imported_packages(folder):
 @pytest.mark.parametrize('name', MODULES)
 def test_module_is_compiled(name):
     module = importlib.import_module(name)
-    assert module.COMPILED, f'{module.__file__} is not compiled: make build says why'
+    assert module.COMPILED, f'{module.__file__} is not compiled: make build prints why'
 
 
 @pytest.mark.slow

@@ -517,7 +517,7 @@ def test_an_older_path_is_held_while_a_shorter_one_is_searched_for():
 
 
 def held_by(client):
-    """A client's path that is held, with a search for another one under way."""
+    """A client's path that is held, while a search for another one runs."""
     path = client.ask((0.35, 0.15), (1.75, 0.15)).path
     client.block((9, 1), free=True)
     client.ask((0.35, 0.15), (1.75, 0.15), k=1)

@@ -28,7 +28,7 @@ START, GOAL = Pose2D(0.5, 2.0), Pose2D(5.5, 2.0)
 
 
 def walls():
-    """6 m x 4 m; 1,200 blocked cells stand between start and goal."""
+    """6 m x 4 m; 1,200 blocked cells are between start and goal."""
     values = np.zeros((80, 120), np.int8)
     values[10:70, 50:70] = 100
     return values

@@ -231,9 +231,9 @@ def test_a_trip_is_shown_as_it_was(tmp_path):
     compare(trip.seen, record)
     assert {reason for _, reasons in record.restarts for reason in reasons} >= {RestartReason.MAP_MOVED}
     assert [(tick, reasons) for tick, reasons in record.restarts] == [
-        (tick, [str(reason) for reason in told.tick.restarts])
-        for tick, told in enumerate(trip.history)
-        if told.tick.restarts
+        (tick, [str(reason) for reason in seen.tick.restarts])
+        for tick, seen in enumerate(trip.history)
+        if seen.tick.restarts
     ]
 
 
@@ -245,11 +245,11 @@ def test_pose_waypoint_and_goal_are_in_cells_of_the_map(tmp_path):
     trip.run_to_goal()
     record = trip.close(path)
     columns = record.columns
-    for tick, told in enumerate(trip.history):
-        x, y = geometry.to_grid(told.pose.x_m, told.pose.y_m)
+    for tick, seen in enumerate(trip.history):
+        x, y = geometry.to_grid(seen.pose.x_m, seen.pose.y_m)
         assert (columns['x'][tick], columns['y'][tick]) == pytest.approx((x, y), abs=1e-3)
-        if told.tick.waypoint is not None:
-            x, y = geometry.to_grid(told.tick.waypoint.x_m, told.tick.waypoint.y_m)
+        if seen.tick.waypoint is not None:
+            x, y = geometry.to_grid(seen.tick.waypoint.x_m, seen.tick.waypoint.y_m)
             assert (columns['waypoint_x'][tick], columns['waypoint_y'][tick]) == pytest.approx((x, y), abs=1e-3)
     goals = [event['goal'] for event in record.events if 'goal' in event]
     assert goals == [[50.5, 30.5], None]
@@ -298,7 +298,7 @@ def test_obstacles_margins_and_unknown_cells_are_distinguished(tmp_path):
 
 
 def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
-    """No cost changes, so no change is told of; once a chunk the record looks around the robot all the same."""
+    """No cost changes, so no change is reported; the recorder still looks around the robot once a chunk."""
     occupancy = np.full((30, 40), -1, np.int8)
     live = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
     live.full(occupancy, MapGeometry(40, 30, 0.1))
@@ -446,7 +446,7 @@ TICKS = {'kind': 'ticks', 'first': 0, 'count': 1, 'events': []}
     ],
 )
 def test_a_record_made_by_somebody_else_is_refused(tmp_path, bad):
-    """Each chunk stands before a good one: the last may be torn."""
+    """Each chunk comes before a good one: only the last may be torn."""
     path = tmp_path / 'no.tbrun'
     good = written(tmp_path).read_bytes()[len(MAGIC) :]
     head_end = 4 + int.from_bytes(good[:4], 'little')
@@ -473,7 +473,7 @@ def test_a_chunk_that_unpacks_to_more_than_there_can_be_is_not_unpacked(tmp_path
 
 
 def test_chunks_that_together_unpack_to_more_than_there_can_be_are_left_out(tmp_path, monkeypatch):
-    """A few kilobytes may say that they are many gigabytes; of a long run that which fits is shown."""
+    """A few kilobytes may claim to be many gigabytes; of a long run, the part that fits is shown."""
     path = written(tmp_path)
     data = path.read_bytes()
     zeros = chunk_of({'kind': 'zeros', 'columns': [['map', 'u1', 10**6]]}, bytes(10**6))
@@ -569,7 +569,7 @@ def a_status_that_is_a_number(head, columns):
 
 
 @pytest.mark.parametrize(
-    ('change', 'told'),
+    ('change', 'reason'),
     [
         (a_tick_more, r'entries; there are \d+ ticks'),
         (half_a_tick, r'a chunk has 0\.5 ticks'),
@@ -586,9 +586,9 @@ def a_status_that_is_a_number(head, columns):
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )
-def test_inconsistent_records_are_refused_with_the_reason(tmp_path, change, told):
+def test_inconsistent_records_are_refused_with_the_reason(tmp_path, change, reason):
     read_record(changed(tmp_path, no_change))
-    with pytest.raises(BadRecord, match=told):
+    with pytest.raises(BadRecord, match=reason):
         read_record(changed(tmp_path, change))
 
 

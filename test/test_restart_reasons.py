@@ -172,7 +172,7 @@ def test_the_callers_own_restarts_are_new_goal_requested_and_off_route():
 
 @pytest.mark.parametrize('name', ALGORITHMS)
 def test_every_restart_has_a_reason_that_holds(name):
-    """Over thousands of changes: the counts add up, and of the routes left for being blocked, or dearer, all were."""
+    """Over thousands of changes, the counts add up, and every restart as blocked or as cost increased is justified."""
     given = dict.fromkeys(RestartReason, 0)
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -140,7 +140,7 @@ def test_lines_across_large_grids_are_exact(mode, shape):
     terrain = np.broadcast_to(np.uint16(16), shape).copy()
     corners = [(0.0, 0.0), (width - 1 / 16384, height - 1 / 16384)]
     assert mode.clear(terrain, *corners[0], *corners[1])
-    # the line's own column half-way up, in fractions: one obstacle there and it is no longer clear
+    # the line's own column at half its height, in fractions: one obstacle there and it is no longer clear
     middle = height // 2 + Fraction(1, 2)
     x = math.floor(middle * Fraction(corners[1][0]) / Fraction(corners[1][1]))
     terrain[height // 2, x] = 0

@@ -156,7 +156,7 @@ def test_no_wall_is_too_thin_at_any_step_and_speed(dt_s, speed, yaw, diagonal, r
 
 
 def test_the_disc_in_its_sweep_touches_what_a_fine_walk_of_points_touches():
-    """Against a disc that is put down at a thousand places on the way."""
+    """Against a disc that is put down at a thousand places on the sweep."""
     random = np.random.default_rng(1)
     occupancy = np.where(random.random((30, 30)) < 0.05, 100, 0).astype(np.int8)
     rows, columns = np.nonzero(occupancy)
@@ -198,10 +198,10 @@ def test_the_robot_brakes_without_turning_when_its_waypoint_is_suddenly_its_own_
     sim.drive_to(Pose2D(8.0, 3.0, 0.0))
     run_through(sim, 1.5)
     assert sim.motion.speed_m_s == 1.0
-    told = sim.pose
+    waypoint = sim.pose
     for _ in run(sim, 1.0):
-        told = told if sim.motion.speed_m_s > 0.1 else sim.pose
-        sim.drive_to(told)
+        waypoint = waypoint if sim.motion.speed_m_s > 0.1 else sim.pose
+        sim.drive_to(waypoint)
         assert abs(sim.pose.yaw) < 0.05
     assert sim.motion.speed_m_s == 0
     assert sim.pose.x_m - 4.0 < 1.0
@@ -315,7 +315,7 @@ def test_obstacles_near_the_robot_vanish_in_time_and_are_not_replaced():
 
 
 def test_the_robot_can_always_stop_before_what_appears():
-    """However small keep_clear_m is: the way the robot needs to stop counts."""
+    """However small keep_clear_m is: the robot's stopping distance counts."""
     limits = Limits(max_speed_m_s=2.0, max_acceleration_m_s2=2.0)
     script = [Obstacle(x_m=x, y_m=5.0, width_m=0.05, height_m=3.0, at_s=1.5) for x in np.arange(1.0, 9.5, 0.1)]
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script, limits=limits, keep_clear_m=0.0)
@@ -410,18 +410,18 @@ def test_without_line_of_sight_all_within_the_radius_is_revealed():
 
 def test_what_was_seen_stays_known_and_news_covers_all_that_is_new():
     sim = simulation(world='unknown', sensor_radius_m=1.0, waypoint_timeout_s=0.0)
-    told = sim.changed_map().occupancy
+    known = sim.changed_map().occupancy
     sim.drive_to(Pose2D(6.0, 5.0, 0.0))
     patches = 0
     for _ in run(sim, 5.0):
         news = sim.changed_map()
         if news is not None:
             patches += 1
-            told[news.changed.slices] = news.occupancy[news.changed.slices]
-            np.testing.assert_array_equal(told, news.occupancy)
+            known[news.changed.slices] = news.occupancy[news.changed.slices]
+            np.testing.assert_array_equal(known, news.occupancy)
     assert patches > 10
-    assert told[100, 40] == told[100, 120] == 0
-    assert told[100, 160] == -1
+    assert known[100, 40] == known[100, 120] == 0
+    assert known[100, 160] == -1
 
 
 def test_an_obstacle_in_an_unknown_world_is_known_once_it_is_seen():

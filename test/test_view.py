@@ -212,11 +212,14 @@ def test_the_command_reports_what_it_leaves_out_of_a_record_that_was_cut_off(exa
 def test_of_a_record_without_ticks_there_is_no_page(example, tmp_path):
     data, path = example[1].with_suffix('.tbrun').read_bytes(), tmp_path / 'cut.tbrun'
     head_end = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], 'little')
-    for rest, told in ((b'', 'it has no ticks'), (data[head_end : head_end + 50], 'the last 50 bytes cannot be shown')):
+    for rest, reason in (
+        (b'', 'it has no ticks'),
+        (data[head_end : head_end + 50], 'the last 50 bytes cannot be shown'),
+    ):
         path.write_bytes(data[:head_end] + rest)
         done = run_view(path)
         assert done.returncode == 2
-        assert told in done.stderr
+        assert reason in done.stderr
         assert not path.with_suffix('.html').exists()
 
 
@@ -246,7 +249,7 @@ def test_only_a_page_is_written_over(example, tmp_path):
 
 
 def test_a_browser_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeypatch):
-    """In place of one, a program that says nothing and has a child."""
+    """A program that prints nothing and has a child takes the place of the browser."""
     program = tmp_path / 'browser'
     program.write_text('#!/bin/sh\nsleep 600 &\necho $$ $! > "$0.pids"\nwait\n')
     program.chmod(0o755)
@@ -712,7 +715,7 @@ def a_map_that_is_not_there(head, columns):
 
 
 @pytest.mark.parametrize(
-    ('change', 'told'),
+    ('change', 'reason'),
     [
         (ticks_without_end, 'time_us must have one value for each tick'),
         (shares_of_more_than_there_is, 'the length of expanded is wrong'),
@@ -720,12 +723,12 @@ def a_map_that_is_not_there(head, columns):
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )
-def test_inconsistent_records_are_reported_on_the_page(browser, tmp_path, example, change, told):
+def test_inconsistent_records_are_reported_on_the_page(browser, tmp_path, example, change, reason):
     """A live page gets what nobody has looked at before."""
     data = example[1].with_suffix('.tbrun').read_bytes()
     page = shown_from(browser, tmp_path / 'bad.html', changed_record(data, change))
     page.wait_for('document.getElementById("message")?.textContent.length > 0')
-    assert told in page.run('document.getElementById("message").textContent')
+    assert reason in page.run('document.getElementById("message").textContent')
     page.close()
 
 

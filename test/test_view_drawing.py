@@ -97,7 +97,7 @@ class Shown:
         return tuple(self.pixels[math.floor(py), math.floor(px)].tolist())
 
     def along(self, a, b):
-        """Colours of the straight way, four to a pixel."""
+        """Colours along the straight line, four to a pixel."""
         count = int(4 * self.cell * math.dist(a, b))
         return [self.at(*(p + (q - p) * i / count for p, q in zip(a, b, strict=True))) for i in range(count + 1)]
 

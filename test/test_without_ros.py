@@ -1,4 +1,4 @@
-"""Where there is no ROS 2, a node's program says so in one line; who imports a node gets Python's own error."""
+"""Without ROS 2, a node's program prints so in one line; importing a node raises Python's own error."""
 
 import subprocess
 import sys

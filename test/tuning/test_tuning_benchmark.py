@@ -16,7 +16,7 @@ class TestBenchmark:
         [
             (24, (-300, -310), (-200, -210), ('won', 'tb_gbfs')),
             (24, (-300, -310), (200, 210), ('lost', 'tb_gbfs')),  # though the tuner takes it back
-            (12, (-900, 800), (-900, 800), ('tied', 'tb_wa_star(1.5)')),  # so few do not tell
+            (12, (-900, 800), (-900, 800), ('tied', 'tb_wa_star(1.5)')),  # 12 are too few to decide
             (24, (300, 310), (300, 310), ('tied', 'tb_wa_star(1.5)')),
         ],
     )

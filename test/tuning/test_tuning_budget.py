@@ -23,8 +23,8 @@ class TestBudget:
         ('greedy', 'others', 'expected_us'), [(1200, 10**6, 0.1), (2500, 10**6, 0.14), (300, 600, 0.86)]
     )
     def test_is_measured_in_ticks_that_are_full(self, greedy, others, expected_us, problems, monkeypatch):
-        """A tick takes 0.1 ms, and 0.1 µs an expansion: who expands little says nothing of those who expand much. Where
-        nobody fills a tick all there is counts, and twice."""
+        """A tick takes 0.1 ms, and 0.1 µs an expansion: only full ticks give the time of an expansion. Where no tick is
+        full, all ticks count, and the time is doubled."""
 
         def pretend(problem, candidate, k, conditions, limit):
             expansions = min(k, greedy if candidate.algorithm == 'tb_gbfs' else others)
@@ -36,7 +36,7 @@ class TestBudget:
 
     def test_in_which_not_one_expansion_fits_is_refused(self):
         check_fits(CpuBudget(20.0, 1e-4), SearchSpeed(1e-6, 100))
-        check_fits(CpuBudget(20.0, 1e-7), SearchSpeed(1e-6, 100, cut_short=True))  # so few ticks do not tell
+        check_fits(CpuBudget(20.0, 1e-7), SearchSpeed(1e-6, 100, cut_short=True))  # too few ticks to decide
         with pytest.raises(
             ValueError, match=r'0.0038 µs for the search.* takes 1 µs on this computer; --cpu .* above 2.8e-05'
         ):

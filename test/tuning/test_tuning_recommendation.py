@@ -79,7 +79,7 @@ class TestRecommendation:
         assert stuck not in found.race.running
 
     def test_is_tried_on_problems_that_it_was_not_chosen_by(self, fake_trials, problems):
-        """Better only where it was chosen: the check says so, and the default stays."""
+        """A candidate that is better only on the problems it was chosen by fails the check, and the default stays."""
         plan = make_plan(problems)
         lucky = Candidate('tb_gbfs')
         seen = {id(problem) for problem in plan.seen}
@@ -117,7 +117,7 @@ class TestRecommendation:
         assert found.k < 3400
 
     def test_keeps_its_ticks_within_the_budget(self, fake_trials, problems):
-        """Ticks turn out three times as long as measured before: so many expansions fewer."""
+        """Ticks turn out three times as long as measured before: a third of the expansions fits."""
         fake_trials(lambda candidate, problem, k: result(length(problem), tick_s=3 * EXPANSION_S * k, expansions=k))
         found = run_study(make_plan(problems))
         assert found.race.k == 7500

@@ -44,7 +44,7 @@ class TestReport:
         assert 'eager +5.0 %' in reasons(found)['restart']
 
     def test_takes_the_cost_over_the_shortest_from_those_that_arrived(self):
-        """Who was given up half way has not paid all of it."""
+        """A trial that was given up has not paid its whole cost."""
         figures = TrialMeans.of([result(100, cost_ratio=1.2), result(900, cost_ratio=0.3, arrived=False)])
         assert figures.cost_ratio == 1.2
         assert '1.200' in means_columns('', figures)
