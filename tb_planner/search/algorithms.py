@@ -166,7 +166,7 @@ def make_algorithm(name: str, weight: float, restart: str = '', **switches: Any)
 
 
 def check_algorithm(algorithm: Algorithm) -> Algorithm:
-    """Returns it; raises TypeError if it is something else, such as the name of one."""
+    """Returns the algorithm; raises TypeError if it is not an Algorithm, but for example the name of one."""
     if isinstance(algorithm, Algorithm):
         return algorithm
     if isinstance(algorithm, str) and algorithm in ALGORITHMS:
@@ -221,7 +221,7 @@ class RestartReason(str, enum.Enum):
     MAP_MOVED = 'map_moved'
     """The map has a new size, resolution or origin."""
     SETTINGS = 'settings'
-    """The algorithm was changed."""
+    """The algorithm was changed, or a tolerance that changes the search's target."""
 
     __str__ = str.__str__
 
@@ -292,9 +292,10 @@ def could_shorten(
     algorithm: Algorithm,
     min_improvement: float,
 ) -> RestartReason | None:
-    """Whether w c' is below the cost that remains, for a cell whose cost decreased.
+    """SHORTCUT_OPENED if w c' is below the cost that remains, for a cell whose cost decreased; else None.
 
-    While the search runs only cells next to closed ones count: the search will reach the others by itself.
+    BLOCKED if the route is not valid. While the search runs only cells next to closed ones count: the search will reach
+    the others by itself.
     """
     if len(decreased) == 0 or algorithm.w_g == 0:  # greedy search promises nothing about costs
         return None

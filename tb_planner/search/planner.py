@@ -175,7 +175,7 @@ class TimeBoundedPlanner:
         self._restart_every = restart_every
         s_start, s_goal = self._start_state(start), self._goal_state(goal)
         self._goal = grid.cell(grid.state(goal))
-        self._passed: _PassedDecreases | None = None
+        self._deferred: _DeferredDecreases | None = None
         self._tick_budget = TickBudget()  # of calls with a time
         self._search = grid.take_search()
         self._search.forget_figures()
@@ -253,7 +253,7 @@ class TimeBoundedPlanner:
         while (code := self._search.search_and_trace()) > Status.NO_PATH:
             if code == kernel.PATH_FULL:
                 self._search.grow_path()
-            elif reason := self._passed_decreases_matter():
+            elif reason := self._deferred_decreases_matter():
                 self._restart(reason)
                 code = Status.WAITED
                 break
@@ -270,7 +270,7 @@ class TimeBoundedPlanner:
             search.take_trail()
         return self.status
 
-    # -------------------------------------------------------------------------------------------------- news
+    # -------------------------------------------------------------------------------------------------- changes
     def observe(self, values: ArrayLike, at: Cell | None = None) -> bool:
         """Takes in a new map, or a patch whose first cell is `at`. Returns whether the search was restarted for it."""
         return self.map_changed(self.grid.update(values, at))
@@ -304,7 +304,7 @@ class TimeBoundedPlanner:
             return True
         search.stale = True
         if self.algorithm.restart == 'lazy' and len(change.decreased) and not search.route_reaches_goal():
-            self._let_pass(change)
+            self._defer(change)
         return False
 
     def advance(self, cell: Cell) -> bool:
@@ -312,7 +312,7 @@ class TimeBoundedPlanner:
 
         Returns whether it restarted.
         """
-        state = self._start_state(cell, 'the cell advanced to')
+        state = self._start_state(cell, 'cell')
         back, ahead = self._search.route_to_meeting()
         if state in ahead:
             i = ahead.index(state)
@@ -337,7 +337,7 @@ class TimeBoundedPlanner:
 
     def leave_route(self, cell: Cell) -> None:
         """Puts the agent into this cell and restarts the search from there, without a look at the route."""
-        self._begin(self._start_state(cell, 'the cell gone to'), self._search.s_goal, RestartReason.OFF_ROUTE)
+        self._begin(self._start_state(cell, 'cell'), self._search.s_goal, RestartReason.OFF_ROUTE)
 
     def new_goal(self, goal: Cell) -> None:
         """Searches from where the agent is to another goal. If that is refused, the old goal stays."""
@@ -558,7 +558,7 @@ class TimeBoundedPlanner:
         return expanded
 
     def expanded_in(self, box: Box) -> NDArray[np.bool_]:
-        """[y, x] of a box: cells closed by the present search. The work goes with the size of the box."""
+        """[y, x] of a box: cells closed by the present search. The work grows with the size of the box."""
         rows, columns = np.ogrid[box.y0 : box.y1, box.x0 : box.x1]
         expanded: NDArray[np.bool_] = self._search.are_expanded(rows * self.grid.width + columns)
         return expanded
@@ -589,7 +589,7 @@ class TimeBoundedPlanner:
 
     # -------------------------------------------------------------------------------------------------- inside
     def _begin(self, s_current: int, s_goal: int, reason: RestartReason | None) -> None:
-        self._passed = None
+        self._deferred = None
         self._search.pause_when_found = False
         self._search.start(s_current, s_goal, REASON_CODES[reason] if reason else 0)
         self.status = Status.AT_GOAL if s_current == s_goal else Status.WAITED
@@ -624,7 +624,7 @@ class TimeBoundedPlanner:
             if code == kernel.PATH_FULL:
                 search.grow_path()
             elif code == kernel.GOAL_FOUND:
-                if reason := self._passed_decreases_matter():
+                if reason := self._deferred_decreases_matter():
                     self._restart(reason)
                     search.pass_interval()
                     code = Status.WAITED
@@ -649,19 +649,19 @@ class TimeBoundedPlanner:
             return False
         return bool(self._search.intervals - self._search.search_began >= self.restart_every)
 
-    def _let_pass(self, change: GridChange) -> None:
+    def _defer(self, change: GridChange) -> None:
         """Keeps decreases that do not matter yet: they are tested again when the goal is found."""
-        if self._passed is None or self._passed.search != self._search.searches:
-            self._passed = _PassedDecreases(self._search.searches, self.grid.width * self.grid.height)
-        self._passed.add(change)
+        if self._deferred is None or self._deferred.search != self._search.searches:
+            self._deferred = _DeferredDecreases(self._search.searches, self.grid.width * self.grid.height)
+        self._deferred.add(change)
         self._search.pause_when_found = True
 
-    def _passed_decreases_matter(self) -> RestartReason | None:
+    def _deferred_decreases_matter(self) -> RestartReason | None:
         self._search.pause_when_found = False
-        passed, self._passed = self._passed, None
-        if passed is None or passed.search != self._search.searches:
+        deferred, self._deferred = self._deferred, None
+        if deferred is None or deferred.search != self._search.searches:
             return None
-        return could_shorten(self._search, *passed.all(), self.algorithm, self._min_improvement)
+        return could_shorten(self._search, *deferred.all(), self.algorithm, self._min_improvement)
 
     def _start_state(self, start: Cell, what: str = 'start') -> int:
         self.grid.state(start, what)
@@ -715,7 +715,7 @@ class TimeBoundedPlanner:
         check_whole('restart_every', restart_every, 0)
 
 
-class _PassedDecreases:
+class _DeferredDecreases:
     """Decreased costs that did not matter to a search when they came: each cell once, whatever happens to it later."""
 
     def __init__(self, search: int, states: int):
