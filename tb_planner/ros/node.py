@@ -305,7 +305,7 @@ class ActivePlanner:
 
     # -------------------------------------------------------------------------------------------------- requests
     def use_parameters(self, parameters: PlannerParameters) -> None:
-        """From the next tick on."""
+        """Uses other parameters from the next tick on."""
         old, self._parameters = self._parameters, parameters
         self.loop.settings = parameters.loop_settings()
         self._worker.use_settings(parameters.map_settings())
@@ -397,7 +397,7 @@ class ActivePlanner:
         except Exception:
             self._log.error('tick', f'waypoint and plan not published: {traceback.format_exc()}')
             self.loop.start_over()
-        self._guarded('display', lambda: self._diagnostics.report(result, now_s))
+        self._guarded('diagnostics', lambda: self._diagnostics.report(result, now_s))
         if self._follower is not None:
             follower = self._follower
             self._guarded('controller', lambda: follower.tick(self.loop.navigator, result))
@@ -425,11 +425,11 @@ class ActivePlanner:
             self._nav2.expire()
         if self._recorder is not None and self._recorder.error:
             self._log.error('record', f'the run is not recorded any more: {self._recorder.error}')
-        self._guarded('display', lambda: self._diagnostics.publish(self._now_s()))
-        self._guarded('display', self._diagnostics.publish_for_rviz)
+        self._guarded('diagnostics', lambda: self._diagnostics.publish(self._now_s()))
+        self._guarded('markers', self._diagnostics.publish_for_rviz)
 
     def _warn_what_is_missing(self) -> None:
-        """Every second."""
+        """Warns, once a second, that a goal waits for a first map or pose."""
         has_map, has_pose = self.loop.map is not None, self._poses.age_s(self._now_s()) is not None
         if self.loop.navigator.goal is None or (has_map and has_pose):
             self._waiting_s = 0.0
@@ -447,7 +447,7 @@ class ActivePlanner:
         return 'from TF' if self._parameters.pose_source == 'tf' else f'on {self._topic("pose")}'
 
     def _guarded(self, kind: str, act: Callable[[], None]) -> None:
-        """An error in what only informs others must not keep the robot from its goal."""
+        """Logs an error of a part that the robot does not need to reach its goal."""
         try:
             act()
         except Exception:
@@ -455,7 +455,7 @@ class ActivePlanner:
 
     # -------------------------------------------------------------------------------------------------- time
     def _start_timer(self) -> None:
-        """By simulated time, or else by a clock that nobody can set."""
+        """Starts the timer of the ticks, by simulated time or else by a steady clock, which nobody can set."""
         self._stop_timer()
         simulated = self._node.get_parameter('use_sim_time').value
         self._clock = self._node.get_clock() if simulated else Clock(clock_type=ClockType.STEADY_TIME)
