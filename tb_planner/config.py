@@ -43,7 +43,7 @@ class PlannerParameters:
         low=1,
         high=MAX_WEIGHT,
     )
-    restart: str = parameter(
+    restart: str = parameter(  # without lazy_as_printed, which is for comparisons: it can lead into obstacles
         '',
         "rule by which a change of the map restarts the search; '' is the algorithm's own rule",
         choices=('', *(rule for rule in RESTART_RULES if rule != 'lazy_as_printed')),
@@ -238,7 +238,7 @@ class PlannerParameters:
         return make_algorithm(self.algorithm, self.weight, self.restart)
 
     def settings(self) -> Settings:
-        """What the navigator has to know."""
+        """The settings of the navigator."""
         return Settings(
             algorithm=self.algorithm_config(),
             k=self.expansions_per_tick or 1,
@@ -251,7 +251,7 @@ class PlannerParameters:
         )
 
     def loop_settings(self) -> LoopSettings:
-        """What the planner's loop has to know."""
+        """The settings of the planner's loop."""
         return LoopSettings(
             navigation=self.settings(),
             expansions_per_tick=self.expansions_per_tick,

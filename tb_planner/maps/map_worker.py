@@ -170,7 +170,7 @@ class MapWorker:
         with self._changed:
             self._stopping = True
             self._changed.notify()
-        self.intake.source.live_map.latest()  # the thread may be waiting for somebody to fetch it
+        self.intake.source.live_map.latest()  # the thread may be waiting for a tick to fetch the map
         if self._thread.ident is not None:
             self._thread.join(JOIN_TIMEOUT_S)
 
