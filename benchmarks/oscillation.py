@@ -58,7 +58,7 @@ class PathClient:
     """Requests a path every second from a planner that a PlannerLoop ticks."""
 
     def __init__(self) -> None:
-        self.is_asked = False
+        self.has_request = False
         self.path: Points | None = None
         """The last path; None if there is none."""
 
@@ -67,7 +67,7 @@ class PathClient:
         return self.path is not None
 
     def request(self) -> None:
-        self.is_asked, self.path = True, None
+        self.has_request, self.path = True, None
 
     def use_settings(self, settings: LoopSettings) -> None: ...
 
@@ -85,8 +85,8 @@ class PlainAStar(PathClient):
         self._escape = EscapeFinder()
 
     def tick(self, context: TickContext, budget: TickBudget) -> None:
-        if self.is_asked and context.map is not None and context.pose is not None:
-            self.is_asked, self.path = False, self._plan(context.map, context.pose)
+        if self.has_request and context.map is not None and context.pose is not None:
+            self.has_request, self.path = False, self._plan(context.map, context.pose)
 
     def _plan(self, map_update: MapUpdate, pose: Pose2D) -> Points | None:
         start = self._escape.find(map_update, pose, SETTINGS.start_tolerance_m)
@@ -108,12 +108,12 @@ class TbPlanner(PathClient):
     def tick(self, context: TickContext, budget: TickBudget) -> None:
         if context.map_update is not None:
             self._planner.update_map(context.map_update)
-        if not self.is_asked or context.pose is None:
+        if not self.has_request or context.pose is None:
             return
         if not self._has_begun:
             self._planner.request(context.pose, [GOAL], start_is_robot=True)
         result = self._planner.step(budget.search_for)
-        self.is_asked = self._has_begun = result.status == PathStatus.SEARCHING
+        self.has_request = self._has_begun = result.status == PathStatus.SEARCHING
         self.path = None if result.path is None else result.path.points_m
 
 
@@ -216,7 +216,7 @@ def run(office: Map, script: list[Obstacle], world: str, planner: PathClient, se
         if is_due := tick % TICKS_A_SECOND == 0:
             planner.request()
         loop.tick(now_s)
-        while planner.is_asked:  # a search of several ticks takes no time here
+        while planner.has_request:  # a search of several ticks takes no time here
             loop.tick(now_s)
         assert loop.map is not None
         if is_due and planner.path is not None and switches.see(planner.path, pose, loop.map):

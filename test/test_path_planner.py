@@ -653,9 +653,9 @@ def test_a_path_that_ends_near_its_goal_is_held_on_a_map_that_moves_until_there_
 def test_another_algorithm_finds_another_path_and_other_lengths_do_not():
     client = Client(picture(WALL_WITH_DOORS))
     path = client.ask((0.35, 0.25), (1.75, 0.25)).path
-    client.path_planner.change(settings(waypoint_distance_m=2.0), 0.3)
+    client.path_planner.use_settings(settings(waypoint_distance_m=2.0), 0.3)
     assert client.ask((0.35, 0.25), (1.75, 0.25)).path is path
-    client.path_planner.change(settings(algorithm=tba_star()), 0.3)
+    client.path_planner.use_settings(settings(algorithm=tba_star()), 0.3)
     assert client.ask((0.35, 0.25), (1.75, 0.25)).path is not path
 
 

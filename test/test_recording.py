@@ -193,7 +193,7 @@ class RecordedTrip(Trip):
                 'blocked': self.blocked,
                 'picture': np.full(self.blocked.shape, -1) if planner is None else planner.search_picture(),
                 'route': [tuple(cell) for cell in self.navigator.plan_cells().tolist()],
-                'backtracking': self.navigator.way_back,
+                'backtracking': self.navigator.backtracking_length,
                 'open_size': 0 if planner is None else planner.open_size,
             }
         )

@@ -39,21 +39,21 @@ class LoopSettings:
 
 
 class PoseSource(Protocol):
-    """Where the robot is in the map's frame."""
+    """The source of the robot's pose in the map's frame."""
 
     def latest(self, now_s: float) -> Pose2D | None:
-        """None if the pose is not known, or too old."""
+        """The newest pose; None if there is none, or if it is too old."""
 
     def why_none(self, now_s: float) -> str:
-        """Empty if there has never been a pose."""
+        """Why latest() returns None; empty if there has never been a pose."""
 
     def age_s(self, now_s: float) -> float | None: ...
 
     def forget(self) -> None:
-        """The map's frame has changed."""
+        """Drops the pose: the map's frame has changed."""
 
     def clock_jumped(self, now_s: float) -> None:
-        """Ages count from now on."""
+        """Counts ages from now on."""
 
 
 class ReceivedPose:
@@ -117,7 +117,7 @@ class PathHandler(Protocol):
     """Serves requests for paths, such as those of one of Nav2's actions."""
 
     @property
-    def is_asked(self) -> bool:
+    def has_request(self) -> bool:
         """Whether a request waits for its path."""
 
     @property
@@ -127,7 +127,7 @@ class PathHandler(Protocol):
     def use_settings(self, settings: LoopSettings) -> None: ...
 
     def forget(self) -> None:
-        """The map's frame has changed."""
+        """Drops paths and searches: the map's frame has changed."""
 
     def tick(self, context: TickContext, budget: TickBudget) -> None: ...
 
@@ -218,7 +218,7 @@ class PlannerLoop:
 
     @property
     def settings(self) -> LoopSettings:
-        """They may be changed between two ticks."""
+        """The settings; new ones may be set between two ticks."""
         return self._settings
 
     @settings.setter
@@ -234,7 +234,7 @@ class PlannerLoop:
     # -------------------------------------------------------------------------------------------------- a tick
     def tick(self, now_s: float) -> TickResult:
         """Takes the newest map and the pose, leads the robot towards its goal, and serves path requests."""
-        self._budget.begin_tick((self.navigator.goal is not None) + sum(one.is_asked for one in self.path_handlers))
+        self._budget.begin_tick((self.navigator.goal is not None) + sum(one.has_request for one in self.path_handlers))
         tick, pose, map_update, plan_m, received_s = None, None, None, None, self._maps.received_s
         try:
             if self._maps.source.frame != self.frame:
@@ -243,7 +243,7 @@ class PlannerLoop:
             map_update = self._newest_map(now_s)
             self.pose = pose = self._newest_pose(now_s)
             map_lost = self._map_is_lost(now_s)
-            for_navigator = self._start_over() if self._must_start_over else map_update
+            for_navigator = self._replace_navigator() if self._must_start_over else map_update
             search: Search = self._budget.search_for
             if self.recorder is not None:
                 search = self.recorder.searching(search)
@@ -286,7 +286,7 @@ class PlannerLoop:
     def _may_wait(self) -> bool:
         """Whether nobody needs the next map at once: every goal and request has a path already."""
         has_path = [self.navigator.plan_reaches_goal] if self.navigator.goal is not None else []
-        has_path += [handler.has_path for handler in self.path_handlers if handler.is_asked or handler.has_path]
+        has_path += [handler.has_path for handler in self.path_handlers if handler.has_request or handler.has_path]
         return bool(has_path) and all(has_path) and not self._must_start_over
 
     def _record(self, tick: Tick, map_update: MapUpdate | None, pose: Pose2D | None, now_s: float) -> None:
@@ -306,11 +306,12 @@ class PlannerLoop:
 
     # -------------------------------------------------------------------------------------------------- events
     def start_over(self) -> None:
-        """The next tick leads to the same goal with a new navigator: the present one may be in any state."""
+        """Makes the next tick lead to the same goal with a new navigator: after an error the present one may be in any
+        state."""
         self._must_start_over = True
 
-    def _start_over(self) -> MapUpdate | None:
-        """Returns the map as if all of it were new."""
+    def _replace_navigator(self) -> MapUpdate | None:
+        """A new navigator with the same goal. Returns the map as if all of it were new."""
         self._must_start_over = False
         goal, self.navigator = self.navigator.goal, Navigator(self._settings.navigation)
         if goal is not None:
@@ -318,7 +319,7 @@ class PlannerLoop:
         return None if self.map is None else replace(self.map, change=None)
 
     def _change_frame(self) -> None:
-        """Nothing is known about where the old frame lies in the new one."""
+        """Drops map, route, pose and goal: nothing is known about where the old frame lies in the new one."""
         frame = self._maps.source.frame
         before = 'the map before was in' if self.map is not None else 'global_frame is'
         text = f'the map is in frame {frame!r}, {before} {self.frame!r}: map, route, pose and goal are dropped'
@@ -330,7 +331,7 @@ class PlannerLoop:
             handler.forget()
 
     def clock_jumped(self, now_s: float) -> None:
-        """The ages of map and pose count from now on."""
+        """Counts the ages of map and pose from now on."""
         if self._map_s is not None:
             self._map_s = now_s
         self._cleared_maps.clock_jumped()

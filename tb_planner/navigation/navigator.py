@@ -43,7 +43,7 @@ Search: TypeAlias = Callable[[TimeBoundedPlanner], object]
 
 
 class NavigationStatus(str, enum.Enum):
-    """What a tick has come to."""
+    """The state of the navigation after a tick, as the node publishes it."""
 
     IDLE = 'IDLE'
     """There is no goal."""
@@ -70,9 +70,9 @@ class NavigationStatus(str, enum.Enum):
     CANCELED = 'CANCELED'
     """The last goal was canceled."""
     POSE_LOST = 'POSE_LOST'
-    """There was a pose before, and there is none now. There is no waypoint: the last one was in free sight."""
+    """There was a pose before, and there is none now. No waypoint is published: the last one was in sight."""
     MAP_LOST = 'MAP_LOST'
-    """The map is too old. The last waypoint holds while it is in sight."""
+    """The map is too old. The last waypoint stays as long as it is in sight."""
 
     __str__ = str.__str__
 
@@ -96,7 +96,7 @@ class Settings:
     k: int
     """Expansions a tick."""
     min_improvement: float
-    """The fraction by which a restart for a shorter path must shorten it."""
+    """The fraction by which the cost of the route must fall or rise to restart the search."""
     goal_tolerance_m: float
     """The goal is reached within this distance; a free cell within it may replace a blocked goal."""
     waypoint_distance_m: float
@@ -106,7 +106,7 @@ class Settings:
     start_tolerance_m: float
     """The escape cell of a robot in a blocked cell is at most this far away."""
     full_replan_ticks: int
-    """A search older than this, on a map that has changed since, is started afresh; 0: never."""
+    """A search older than this, on a map that has changed since, restarts; 0 is never."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.algorithm, Algorithm):
@@ -129,9 +129,9 @@ class Tick:
 
     status: NavigationStatus
     waypoint: Pose2D | None
-    """To be published, if there is one."""
+    """The pose to publish, if there is one."""
     plan_changed: bool
-    """plan_points() has changed; a robot that goes along its plan does not change it."""
+    """Whether plan_points() has changed. The robot's own progress along the plan does not count."""
     restarts: tuple[RestartReason, ...]
     """Why the search was started over in this tick, in order. The first search for a goal is not a restart."""
     message: str
@@ -156,23 +156,23 @@ class Navigator:
         self._target: Cell | None = None  # the goal's cell, or the free one that replaces it
         self._replanner: Replanner | None = None
         self._replanners = 0  # how many there have been
-        self._restart_reason: RestartReason | None = None  # why there will be another one for the same goal
-        self._held: Route | None = None  # for it
-        self._spare: TimeBoundedPlanner | None = None  # the last one's planner, for its memory
+        self._restart_reason: RestartReason | None = None  # why the next search for the same goal begins
+        self._held: Route | None = None  # the route to follow until that search reaches the goal
+        self._spare: TimeBoundedPlanner | None = None  # of the last search; the next one takes its memory
         self._escape = EscapeFinder()
         self._restarts: list[RestartReason] = []
         self._had_pose = False
         self._last_free: Pose2D | None = None  # the last pose, without a break since, in a cell that is not blocked
         self._idle_status = NavigationStatus.IDLE
-        self._must_stop = False  # the robot is still to get its own pose as a waypoint
+        self._must_stop = False  # the next waypoint is the robot's own pose
         self._waypoint: Pose2D | None = None
         self._plan_version: object = None  # of the plan that the last tick had
 
     # -------------------------------------------------------------------------------------------------- requests
     @property
     def settings(self) -> Settings:
-        """They may be set to others at any time. If that needs a new search, the robot follows its route until the
-        search has caught up."""
+        """The settings. New ones may be set at any time; if that needs a new search, the robot follows its route until
+        the search has reached the goal."""
         return self._settings
 
     @settings.setter
@@ -198,7 +198,7 @@ class Navigator:
         self._find_target()
 
     def cancel(self) -> bool:
-        """Drops the goal. False if there is none."""
+        """Drops the goal. Returns False if there is none."""
         if self._goal is None:
             return False
         self._finish(NavigationStatus.CANCELED)
@@ -206,7 +206,7 @@ class Navigator:
         return True
 
     def arrive(self) -> bool:
-        """The robot has reached its goal, as a controller reports. False if there is none."""
+        """Ends the goal: a controller reports that the robot has reached it. Returns False if there is none."""
         if self._goal is None:
             return False
         self._finish(NavigationStatus.ARRIVED)
@@ -233,8 +233,8 @@ class Navigator:
         return None if self._replanner is None else self._replanner.planner
 
     @property
-    def way_back(self) -> int:
-        """How many of the plan's first moves are backtracking moves."""
+    def backtracking_length(self) -> int:
+        """The number of backtracking moves with which the plan begins."""
         if self._plan_version is None or self._replanner is None or self._replanner.held is not None:
             return 0
         return self._replanner.planner.backtracking_length
@@ -248,7 +248,7 @@ class Navigator:
         return replanner.reaches_target or (replanner.held is None and replanner.planner.route_reaches_goal)
 
     def plan_points(self) -> NDArray[np.float64]:
-        """The plan from where the robot is, (n, 2) in metres. The work goes with its length."""
+        """The plan from where the robot is, (n, 2) in metres. The work grows with its length."""
         if self._plan_version is None or self._replanner is None:
             return np.empty((0, 2))
         geometry, cells = self._replanner.geometry, self._replanner.whole_route()
@@ -259,14 +259,14 @@ class Navigator:
         return points
 
     def plan_cells(self) -> NDArray[np.int32]:
-        """The plan from where the robot is, x and y in rows. The work goes with its length."""
+        """The plan from where the robot is, as rows of x and y. The work grows with its length."""
         if self._plan_version is None or self._replanner is None:
             return np.empty((0, 2), np.int32)
         return self._replanner.whole_route()
 
     @property
     def plan_length(self) -> int:
-        """How many moves the plan has from where the robot is."""
+        """The number of moves of the plan from where the robot is."""
         if self._plan_version is None or self._replanner is None:
             return 0
         held = self._replanner.held
@@ -320,7 +320,7 @@ class Navigator:
         self._find_target()
 
     def _move_routes(self, map_update: MapUpdate) -> None:
-        """Onto another geometry."""
+        """Moves the route to a map of another geometry, for which the search starts afresh."""
         points_m = None if self._held is None else self._held.points_ahead_m
         if self._replanner is not None and self._goal is not None:
             points_m = self._replanner.points_m((self._goal.x_m, self._goal.y_m))
@@ -331,7 +331,7 @@ class Navigator:
         self._release_memory()
 
     def _rest(self, pose: Pose2D | None) -> _Outcome:
-        """Without a goal."""
+        """A tick without a goal."""
         waypoint = pose if self._must_stop else None
         self._must_stop = self._must_stop and pose is None
         return self._idle_status, waypoint, _IDLE_MESSAGES[self._idle_status]
@@ -393,7 +393,7 @@ class Navigator:
         return clear(map_update.grid.cost_u16, *here, *there)
 
     def _old_waypoint(self, pose: Pose2D) -> Pose2D:
-        """The last waypoint, if it is still in sight."""
+        """The last waypoint if it is still in sight, else the robot's own pose."""
         if self._map is None or self._waypoint is None:
             return pose
         here, there = (self._map.geometry.to_grid(p.x_m, p.y_m) for p in (pose, self._waypoint))
@@ -422,7 +422,8 @@ class Navigator:
         return self._replanner
 
     def _search_afresh(self, reason: RestartReason, held: Route | None) -> None:
-        """In the next tick, for the same goal; until the new search has caught up the robot follows what is held."""
+        """Makes the next tick begin a new search for the same goal. Until that has reached the goal, the robot follows
+        the held route."""
         self._end_search()
         self._restart_reason, self._held = reason, held
 
@@ -431,7 +432,7 @@ class Navigator:
         self._replanner = self._restart_reason = self._held = None
 
     def _release_memory(self) -> None:
-        """To the grid it belongs to, for the next search there, or to be freed with it by whoever drops it last."""
+        """Leaves the last search's memory to its grid, for the next search there, or to be freed with the grid."""
         if self._spare is not None:
             self._spare.release()
             self._spare = None
@@ -442,7 +443,7 @@ class Navigator:
         self._idle_status = status
 
     def _new_followers(self, map_update: MapUpdate) -> tuple[Follower, Follower]:
-        """One for the search's route, one for a held one; the robot goes on towards its waypoint, if it is on them."""
+        """One for the search's route, one for a held route. Both keep the present waypoint if it is on their route."""
         return self._new_follower(map_update), self._new_follower(map_update)
 
     def _new_follower(self, map_update: MapUpdate) -> Follower:
@@ -489,26 +490,26 @@ class Replanner:
         self.geometry = geometry
         self.held = held
         self.use_followers(*followers)
-        self._restarts = restarts  # the navigator's list, to be added to
-        self._counted = planner.restarts
+        self._restarts = restarts  # the navigator's list, to which this class adds
+        self._counted = planner.restarts  # those that are in the list already
         self._holds = 0  # how often a route was held or let go
         self._look_ahead()
-        self._has_restarted = False  # and not gone on yet
+        self._has_restarted = False  # the search has not expanded anything since it restarted
         self._ticks = 0  # of the present search
         self._map_has_changed = False  # since it began
 
     def use_followers(self, follower: Follower, held_follower: Follower) -> None:
-        """For the search's route, and for a held one."""
+        """Sets the follower of the search's route and that of a held route."""
         self._follower, self._held_follower = follower, held_follower
 
     # -------------------------------------------------------------------------------------------------- what is known
     @property
     def route(self) -> NDArray[np.int32]:
-        """The cells ahead of the robot, x and y in rows; cut off where that makes no difference."""
+        """The cells ahead of the robot, as rows of x and y; at most HELD_CELLS, which is enough for a tick."""
         return self._ahead if self.held is None else self.held.ahead
 
     def whole_route(self) -> NDArray[np.int32]:
-        """The cells ahead of the robot, not cut off; the work goes with their number."""
+        """All cells ahead of the robot; the work grows with their number."""
         return self.planner.route_cells() if self.held is None else self.held.ahead
 
     def points_m(self, end_m: tuple[float, float]) -> NDArray[np.float64]:
@@ -518,7 +519,7 @@ class Replanner:
 
     @property
     def reaches_target(self) -> bool:
-        """The route, as far as it is looked at, ends there."""
+        """Whether `route` ends at the planner's target."""
         x, y = self.route[-1].tolist()
         return (x, y) == self.planner.target
 
@@ -528,7 +529,7 @@ class Replanner:
 
     @property
     def version(self) -> tuple[object, ...]:
-        """Another one whenever the route is another, not when the robot goes along it."""
+        """A value that changes whenever the route does, but not when the robot goes along it."""
         return (self._holds,) if self.held is not None else (self._holds, self.planner.route_version)
 
     # -------------------------------------------------------------------------------------------------- the map
@@ -541,7 +542,7 @@ class Replanner:
         self._note_restarts()
 
     def hold(self) -> Route | None:
-        """Keeps the route, for as long as it is valid, whatever becomes of the search."""
+        """Holds the route: the robot follows it, while it is valid, until a new search has reached the goal."""
         if self.held is None and len(self._ahead) > 1:
             self.held = Route.from_cells(self._ahead, self.geometry).repaired(self.planner.grid)
             self._holds += 1
@@ -599,7 +600,7 @@ class Replanner:
         self._advance_or_leave(passed, cell)
 
     def _let_go(self) -> None:
-        """Of the held route; the robot may be anywhere on the search's route, or off it."""
+        """Drops the held route. The robot may be anywhere on the search's route, or off it."""
         self.held = None
         self._holds += 1
         self._follower.reset(self._held_follower.waypoint)
@@ -609,7 +610,8 @@ class Replanner:
         self._reaches_goal = self.planner.route_reaches_goal
 
     def _is_full_replan_due(self) -> bool:
-        """The map has changed since the search began, and the search has reached the goal: else none ever would."""
+        """Whether the map has changed since the search began, and the search has reached the goal: without the second
+        condition a slow search would be restarted again and again."""
         return self._map_has_changed and self._reaches_goal and self.held is None
 
     def _advance_or_leave(self, passed: int | None, cell: Cell) -> None:
@@ -623,13 +625,13 @@ class Replanner:
             self._ahead = self._ahead[passed:]
 
     def _begin_at(self, cell: Cell) -> None:
-        """A search that has restarted and not gone on yet begins where the robot is. That is no other restart."""
+        """Moves the start of a search that has just restarted to the robot's cell. It does not count as a restart."""
         self.planner.leave_route(cell)
         self._counted = self.planner.restarts
         self._follower.reset()
 
     def _note_restarts(self) -> None:
-        """Those since the last call. If all of them leave the route to the goal valid, it is held."""
+        """Adds the restarts since the last call to the list. If all of them leave the route valid, it is held."""
         counts, before = self.planner.restarts, self._counted
         new = [r for r in counts for _ in range(counts[r] - before[r])]
         if not new:
@@ -655,21 +657,21 @@ class ControllerPathPolicy:
         self._is_plan = False  # the rest of the path is the navigator's plan
 
     def tick(self, navigator: Navigator, tick: Tick, pose: Pose2D | None) -> Route | None:
-        """The path from now on. The work goes with the plan's length, but only in ticks that change it."""
+        """Returns the path from now on. The work grows with the plan's length, but only in ticks that change it."""
         goal, geometry = navigator.goal, navigator.geometry
         if pose is None or goal is None or geometry is None or tick.status not in _FOLLOWING:
             self.reset()
             return None
         if tick.plan_changed or not self._is_plan or self.path is None or self.path.goal != goal:
             self._choose(navigator, goal, geometry, pose)
-        plans_stay = navigator.settings.algorithm.restart == 'never'  # though they get blocked
+        plans_stay = navigator.settings.algorithm.restart == 'never'  # even if they are blocked
         if plans_stay and self.path is not None and not _is_valid_ahead(self.path, navigator, geometry, pose):
             self.reset()
         return self.path
 
     def reset(self) -> None:
-        """The controller has failed. The next path begins where the robot is: controllers that begin with a path look
-        for the robot on its first metres only."""
+        """Drops the path, for example after the controller has failed. The next path begins where the robot is:
+        controllers look for the robot only on the first metres of a new path."""
         self.path, self._is_plan = None, False
 
     def _choose(self, navigator: Navigator, goal: Pose2D, geometry: MapGeometry, pose: Pose2D) -> None:

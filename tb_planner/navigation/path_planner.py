@@ -45,7 +45,7 @@ _MIN_TOLERANCE = 1.5  # in cells: a robot anywhere in its cell is up to 0.71 fro
 
 
 class PathStatus(str, enum.Enum):
-    """What has become of a request; but for the first three the names are those of Nav2's error codes."""
+    """The state of a request. All names but the first three are those of Nav2's error codes."""
 
     WAITING_FOR_MAP = 'WAITING_FOR_MAP'
     """There is no map yet."""
@@ -69,7 +69,7 @@ class PathStatus(str, enum.Enum):
 
 @dataclass(frozen=True)
 class PathResult:
-    """What has become of a request."""
+    """The state of a request, and its path if there is one."""
 
     status: PathStatus
     message: str = ''
@@ -84,10 +84,11 @@ class PathRequest:
     start: Pose2D
     goals: tuple[Pose2D, ...]
     start_is_robot: bool
-    """Then a path serves as long as the robot is on it, wherever; else it begins at the start."""
+    """Whether the start is the robot's pose. Then a path serves as long as the robot is anywhere on it; else only if it
+    begins at the start."""
 
     def goals_dropped(self, later: PathRequest) -> int | None:
-        """How many of the first goals a later request has no more; None if the others differ."""
+        """The number of first goals that a later request no longer has; None if the others differ."""
         count = len(self.goals) - len(later.goals)
         if count < 0 or self.start_is_robot != later.start_is_robot:
             return None
@@ -125,14 +126,14 @@ class PathPlanner:
         self._request: PathRequest | None = None
         self._escape = EscapeFinder()
         self._segment_planner = SegmentPlanner()
-        self._segments: list[_Segment] = []  # that are found
-        self._route: Route | None = None  # along them
-        self._path: Route | None = None  # the same, if these are all
+        self._segments: list[_Segment] = []  # those found so far
+        self._route: Route | None = None  # along these segments
+        self._path: Route | None = None  # the same route, once it reaches the last goal
         self._held: Route | None = None  # an older path that a search is to replace
 
     # -------------------------------------------------------------------------------------------------- requests
-    def change(self, settings: Settings, tolerance_m: float) -> None:
-        """Other settings. What was found by another algorithm or tolerance is searched for again."""
+    def use_settings(self, settings: Settings, tolerance_m: float) -> None:
+        """Sets other settings. What was found by another algorithm or tolerance is searched for again."""
         old = self._settings.algorithm, self._tolerance_m
         self._settings, self._tolerance_m = settings, tolerance_m
         if old != (settings.algorithm, tolerance_m):
@@ -141,9 +142,9 @@ class PathPlanner:
     def request(
         self, start: Pose2D, goals: Sequence[Pose2D], *, start_is_robot: bool, controller_stopped: bool = False
     ) -> bool:
-        """A new request. Returns whether what was found already, or is being searched for, serves.
+        """Takes a new request. Returns whether a path that was found, or is being searched for, serves it.
 
-        controller_stopped: nobody follows the path of before, so that the result may leave out what the robot has
+        controller_stopped: nobody follows the last path, so that the result may leave out what the robot has
         passed."""
         request = PathRequest(start, tuple(goals), start_is_robot)
         if not request.goals:
@@ -165,7 +166,7 @@ class PathPlanner:
         return serves
 
     def step(self, search: Search) -> PathResult:
-        """Spends the budget of `search`, and returns what has become of the request."""
+        """Spends the budget of `search`, and returns the state of the request."""
         map_update, request = self._map, self._request
         if request is None:
             raise ValueError('there is no request; call request() first')
@@ -188,7 +189,7 @@ class PathPlanner:
 
     @property
     def has_path(self) -> bool:
-        """To all goals of the last request."""
+        """Whether there is a path to all goals of the last request."""
         return self._path is not None
 
     @property
@@ -198,7 +199,7 @@ class PathPlanner:
 
     @property
     def searches(self) -> int:
-        """How many searches the requests have needed: one for a segment, and those that started over."""
+        """The number of searches for all requests: one for each segment, and the restarts."""
         return self._segment_planner.searches
 
     # -------------------------------------------------------------------------------------------------- the map
@@ -220,8 +221,8 @@ class PathPlanner:
             self._search_afresh(self._path if self._path is not None and is_valid else self._held)
 
     def _move(self, before: MapUpdate | None, map_update: MapUpdate) -> None:
-        """Onto another geometry. A path that ends at its goals, and is valid just as it is, stays; one that ends near
-        them is held, since it might come nearer now. The search starts over."""
+        """Moves the path to a map of another geometry. A path that ends at its goals, and is valid as it is, stays;
+        one that ends near them is held, since it might come nearer now. The search starts over."""
         stays = self._path is not None and all(segment.reaches_goal for segment in self._segments)
         route = self._held if self._path is None else self._path
         self._segment_planner.drop_memory()
@@ -238,7 +239,7 @@ class PathPlanner:
             self._held = route
 
     def _could_end_nearer(self, map_update: MapUpdate) -> bool:
-        """To a goal that was blocked or cut off and may be so no more, or nearer to it."""
+        """Whether a segment that ends beside its goal could now end at the goal, or nearer to it."""
         tolerance = map_update.geometry.whole_cells(self._tolerance_m)
         return any(
             _frees_cells(map_update)
@@ -249,7 +250,7 @@ class PathPlanner:
 
     # -------------------------------------------------------------------------------------------------- kept results
     def _serves(self, map_update: MapUpdate, before: PathRequest, request: PathRequest) -> bool:
-        """Whether what there is serves another request than it was begun for."""
+        """Whether the path, or the search under way, serves another request than the one it was begun for."""
         dropped = before.goals_dropped(request)
         if dropped is None:
             return False
@@ -302,7 +303,7 @@ class PathPlanner:
 
     # -------------------------------------------------------------------------------------------------- the search
     def _search_afresh(self, held: Route | None = None) -> None:
-        """With the next step."""
+        """Drops what was found; the next step begins a new search."""
         self._segment_planner.stop()
         self._segments, self._route, self._path, self._held = [], None, None, held
 
@@ -369,11 +370,11 @@ class SegmentPlanner:
 
     def __init__(self) -> None:
         self.searches = 0
-        """One for a segment, and those that started over."""
+        """One for each segment, and the restarts."""
         self._planner: TimeBoundedPlanner | None = None  # of the present segment, or of the last one, for its memory
         self._is_under_way = False
-        self._instead: Cell | None = None  # of the segment's goal, which is cut off
-        self._failed_search = 0  # number of the search that found nothing in place of it, either
+        self._instead: Cell | None = None  # the cell that replaces the segment's goal, which is cut off
+        self._failed_search = 0  # the number of the search that found no such cell
 
     @property
     def has_no_path(self) -> bool:
@@ -387,7 +388,7 @@ class SegmentPlanner:
         self._is_under_way, self._instead, self._failed_search = False, None, 0
 
     def drop_memory(self) -> None:
-        """It is of no use on a map of another size."""
+        """Drops the search's memory, which is of no use on a map of another size."""
         self._planner = None
         self.stop()
 

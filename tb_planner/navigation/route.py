@@ -92,7 +92,7 @@ class Route:
         self.ends = (len(points_m) - 1,) if ends is None else tuple(ends)
         self.goals = tuple(goals)
         self.expected_cost: int | None = None
-        """What the rest of the route cost at least, on the maps it was judged on; in the kernel's unit."""
+        """The lowest cost of the rest of the route on the maps seen so far, in the kernel's unit."""
         self._use_cells(cells, point_of)
 
     def _use_cells(self, cells: NDArray[np.int32], point_of: NDArray[np.intp]) -> None:
@@ -107,7 +107,7 @@ class Route:
 
     @classmethod
     def from_cells(cls, cells: NDArray[np.int32], geometry: MapGeometry) -> Route:
-        """Through the centres of these cells."""
+        """A route through the centres of these cells."""
         return cls(geometry.to_world_array(cells), cells, np.arange(len(cells)))
 
     @classmethod
@@ -118,7 +118,7 @@ class Route:
         ends: Sequence[int] | None = None,
         goals: Sequence[Pose2D] = (),
     ) -> Route:
-        """Along these points, whatever the map has there; its cells may be outside the map."""
+        """A route along these points, whatever the map has there; its cells may be outside the map."""
         return cls(points_m, *_cells_under(points_m, geometry), ends, goals)
 
     # -------------------------------------------------------------------------------------------------- what is left
@@ -262,7 +262,8 @@ class Route:
         )
 
     def _with_first_gap_closed(self, grid: Grid) -> Route | None:
-        """Or what is left of it after a beginning that is blocked."""
+        """The route with its first gap closed, or without its first cells if these are blocked; None if that is not
+        possible."""
         cells, point_of = self.ahead, self.point_of[self.passed :]
         is_free, is_legal = _check(grid, cells)
         free = np.flatnonzero(is_free)
@@ -389,8 +390,8 @@ def _could_shorten(
 ) -> bool:
     """Whether h(start, u) + c(u, v) + h(v, goal), Algorithm 3's c', is below the limit for an arc whose cost decreased.
 
-    These are the arcs at the decreased cells and the diagonal steps past those that were blocked. The work goes with
-    the number of cells that a path of this cost could touch."""
+    These are the arcs at the decreased cells and the diagonal steps past those that were blocked. The work grows
+    with the number of cells that a path of this cost could touch."""
     unit = 2 * COST_STEPS if grid.weighted else 1
     for states, past in ((change.decreased, False), (change.unblocked, True)):
         y, x = np.divmod(states.astype(np.int64), grid.width)

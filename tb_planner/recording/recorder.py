@@ -70,7 +70,7 @@ class Recorder:
         if planner is not self._planner or expansions != before or tick.restarts:
             self._open_size = 0 if planner is None else planner.open_size
         if tick.plan_changed or self._backtracking or self._starts_over:
-            self._backtracking = navigator.way_back
+            self._backtracking = navigator.backtracking_length
         self._frame = Frame(
             time_s=time_s,
             status=tick.status,

@@ -175,8 +175,8 @@ class ComputePathHandler:
         self._planner = self._new_planner()
 
     @property
-    def is_asked(self) -> bool:
-        return self._server.is_asked
+    def has_request(self) -> bool:
+        return self._server.has_request
 
     @property
     def has_path(self) -> bool:
@@ -187,7 +187,7 @@ class ComputePathHandler:
         return self._searches_before + self._planner.searches
 
     def use_settings(self, settings: LoopSettings) -> None:
-        self._planner.change(settings.navigation, settings.path_tolerance_m)
+        self._planner.use_settings(settings.navigation, settings.path_tolerance_m)
 
     def forget(self) -> None:
         self._searches_before += self._planner.searches

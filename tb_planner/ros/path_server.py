@@ -180,7 +180,7 @@ class PathServer:
 
     # -------------------------------------------------------------------------------------------------- for the tick
     @property
-    def is_asked(self) -> bool:
+    def has_request(self) -> bool:
         with self._lock:
             return self._running is not None or self._pending is not None
 

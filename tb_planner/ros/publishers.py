@@ -98,14 +98,14 @@ def markers_message(
     navigator: Navigator, waypoint: Pose2D | None, restarts: Sequence[RestartPlace], frame: str, stamp: Time
 ) -> MarkerArray:
     """The goal, the waypoint, the part of the plan that backtracks along the robot's own path, and the restarts."""
-    way_back = navigator.plan_points()[: navigator.way_back + 1]
-    world = Pose2D(0.0, 0.0, 0.0) if len(way_back) > 1 else None
+    backtracking = navigator.plan_points()[: navigator.backtracking_length + 1]
+    world = Pose2D(0.0, 0.0, 0.0) if len(backtracking) > 1 else None
     markers = [
         _marker('goal', Marker.ARROW, navigator.goal, _GREEN, (0.5, 0.08, 0.08)),
         _marker('waypoint', Marker.SPHERE, waypoint, _BLUE, (0.15, 0.15, 0.15)),
-        _marker('way_back', Marker.LINE_STRIP, world, _RED, (0.04, 0.0, 0.0)),
+        _marker('backtracking', Marker.LINE_STRIP, world, _RED, (0.04, 0.0, 0.0)),
     ]
-    markers[-1].points = [Point(x=float(x), y=float(y), z=0.0) for x, y in way_back]
+    markers[-1].points = [Point(x=float(x), y=float(y), z=0.0) for x, y in backtracking]
     markers += _restart_markers(restarts)
     for marker in markers:
         marker.header.frame_id = frame

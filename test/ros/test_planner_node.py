@@ -117,10 +117,10 @@ def test_the_search_and_the_waypoint_are_published_to_subscribers(around):
     assert values[50, 20] == 50  # the robot's cell has been expanded
     assert pictures.last.info.resolution == pytest.approx(0.1)
     shown = {marker.ns: marker for marker in markers.last.markers}
-    assert shown.keys() == {'goal', 'waypoint', 'way_back', 'restarts'}
+    assert shown.keys() == {'goal', 'waypoint', 'backtracking', 'restarts'}
     assert shown['goal'].pose.position.x == 8.0
     assert any(shown['waypoint'].pose.position == message.pose.position for message in around.waypoints)
-    assert shown['way_back'].action == Marker.DELETE
+    assert shown['backtracking'].action == Marker.DELETE
     assert shown['restarts'].action == Marker.DELETE
 
 
