@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers.trip import Trip, free_room, picture
+from helpers.planners import open_field
+from helpers.trip import Trip, picture
 
 from tb_planner import tb_wa_star
 from tb_planner.geometry import MapGeometry, Pose2D
@@ -60,7 +61,7 @@ def test_on_a_map_that_does_not_change_one_path_is_given_and_a_stop_on_arrival()
 
 
 def test_a_controller_that_begins_anew_gets_a_path_from_where_the_robot_is():
-    given = Given(Trip(free_room(40, 30), (0.35, 1.55), (3.62, 1.57)))
+    given = Given(Trip(open_field(40, 30), (0.35, 1.55), (3.62, 1.57)))
     given.drive(20)
     given.policy.reset()
     given.tick()
@@ -83,10 +84,10 @@ def test_no_path_is_given_before_the_plan_reaches_the_goal(k):
 
 
 def test_changes_beside_the_route_give_nothing_anew():
-    given = Given(Trip(free_room(40, 30), (0.35, 1.55), (3.62, 1.57)))
+    given = Given(Trip(open_field(40, 30), (0.35, 1.55), (3.62, 1.57)))
     random = np.random.default_rng(3)
     for _ in range(60):
-        values = free_room(40, 30)
+        values = open_field(40, 30)
         values[random.integers(0, 8, 30), random.integers(0, 40, 30)] = True
         given.trip.change_map(values)
         given.drive(1)
@@ -94,9 +95,9 @@ def test_changes_beside_the_route_give_nothing_anew():
 
 
 def test_a_wall_across_the_route_gives_another_path_and_a_far_one_no_stop():
-    given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07), k=100))
+    given = Given(Trip(open_field(60, 20), (0.35, 1.05), (5.62, 1.07), k=100))
     given.drive(4)
-    values = free_room(60, 20)
+    values = open_field(60, 20)
     values[2:18, 40] = True
     given.trip.change_map(values)
     given.drive(200)
@@ -108,11 +109,11 @@ def test_a_wall_across_the_route_gives_another_path_and_a_far_one_no_stop():
 
 
 def test_a_wall_close_ahead_stops_the_robot_until_there_is_another_path():
-    given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07), k=4))
+    given = Given(Trip(open_field(60, 20), (0.35, 1.05), (5.62, 1.07), k=4))
     given.drive(100, until=(NavigationStatus.NAVIGATING,))
     while given.tick() is None:
         pass
-    values = free_room(60, 20)
+    values = open_field(60, 20)
     values[2:18, 8] = True
     given.trip.change_map(values)
     assert given.tick() is None
@@ -122,25 +123,25 @@ def test_a_wall_close_ahead_stops_the_robot_until_there_is_another_path():
 
 
 def test_where_the_rule_is_never_to_restart_a_wall_close_ahead_stops_the_robot_until_it_is_gone():
-    given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07), algorithm=tb_wa_star(1.5, restart='never')))
+    given = Given(Trip(open_field(60, 20), (0.35, 1.05), (5.62, 1.07), algorithm=tb_wa_star(1.5, restart='never')))
     given.drive(5)
-    values = free_room(60, 20)
+    values = open_field(60, 20)
     values[2:18, 12] = True
     given.trip.change_map(values)
     assert [given.tick() for _ in range(5)] == [None] * 5
-    given.trip.change_map(free_room(60, 20))
+    given.trip.change_map(open_field(60, 20))
     given.drive(200)
     assert given.trip.last.status == NavigationStatus.ARRIVED
     assert [path is None for path in given.paths] == [False, True, False, True]
 
 
 def test_a_map_that_grows_or_moves_by_part_of_a_cell_gives_nothing_anew_while_the_route_is_the_same():
-    trip = Trip(free_room(60, 20), (0.35, 1.05), (5.65, 1.05))
+    trip = Trip(open_field(60, 20), (0.35, 1.05), (5.65, 1.05))
     given = Given(trip)
     given.drive(3)
-    trip.move_map(free_room(70, 25), MapGeometry(70, 25, 0.1, (-0.5, -0.3, 0.0)))
+    trip.move_map(open_field(70, 25), MapGeometry(70, 25, 0.1, (-0.5, -0.3, 0.0)))
     given.drive(3)
-    trip.move_map(free_room(70, 25), MapGeometry(70, 25, 0.1, (-0.53, -0.3, 0.0)))
+    trip.move_map(open_field(70, 25), MapGeometry(70, 25, 0.1, (-0.53, -0.3, 0.0)))
     given.drive(200)
     assert trip.last.status == NavigationStatus.ARRIVED
     assert len(given.paths) == 2
@@ -148,7 +149,7 @@ def test_a_map_that_grows_or_moves_by_part_of_a_cell_gives_nothing_anew_while_th
 
 @pytest.mark.parametrize('lose', [{'pose': False}, {'map_lost': True}], ids=lambda lose: next(iter(lose)))
 def test_without_a_pose_or_a_map_the_robot_stops_and_then_goes_on(lose):
-    given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07)))
+    given = Given(Trip(open_field(60, 20), (0.35, 1.05), (5.62, 1.07)))
     given.drive(5)
     assert given.tick(**lose) is None
     given.drive(200)
@@ -157,9 +158,9 @@ def test_without_a_pose_or_a_map_the_robot_stops_and_then_goes_on(lose):
 
 def test_a_cancelled_goal_a_blocked_one_and_no_path_stop_the_robot():
     for stop in ('cancel', 'block', 'cut off'):
-        given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07)))
+        given = Given(Trip(open_field(60, 20), (0.35, 1.05), (5.62, 1.07)))
         given.drive(5)
-        values = free_room(60, 20)
+        values = open_field(60, 20)
         if stop == 'cancel':
             given.trip.navigator.cancel()
         elif stop == 'block':
@@ -171,7 +172,7 @@ def test_a_cancelled_goal_a_blocked_one_and_no_path_stop_the_robot():
 
 
 def test_a_goal_in_the_cell_of_the_old_one_is_another_path():
-    given = Given(Trip(free_room(60, 20), (0.35, 1.05), (5.62, 1.07)))
+    given = Given(Trip(open_field(60, 20), (0.35, 1.05), (5.62, 1.07)))
     given.drive(5)
     given.trip.navigator.new_goal(Pose2D(5.66, 1.03, -1.0))
     given.drive(1)
@@ -181,13 +182,13 @@ def test_a_goal_in_the_cell_of_the_old_one_is_another_path():
 
 
 def test_in_the_goals_cell_a_path_still_has_two_points():
-    given = Given(Trip(free_room(60, 20), (0.31, 1.01), (0.38, 1.08), goal_tolerance_m=0.0))
+    given = Given(Trip(open_field(60, 20), (0.31, 1.01), (0.38, 1.08), goal_tolerance_m=0.0))
     assert given.tick().points_m == pytest.approx(np.array([(0.31, 1.01), (0.38, 1.08)]))
 
 
 def test_of_a_long_route_that_is_held_in_part_the_whole_path_stays():
     """It has more cells than are held. A search that starts over does not disturb the controller."""
-    values = free_room(1500, 30)
+    values = open_field(1500, 30)
     given = Given(Trip(values, (0.35, 2.05), (149.0, 2.05), k=1000, algorithm=tb_wa_star(1.5, restart='eager')))
     given.drive(50)
     path = given.paths[-1]

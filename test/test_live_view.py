@@ -16,7 +16,8 @@ from contextlib import closing, suppress
 import numpy as np
 import pytest
 from helpers.browser import Browser, chromium_or_skip
-from helpers.trip import Trip, free_room
+from helpers.planners import open_field
+from helpers.trip import Trip
 
 from tb_planner.recording import About, Recorder, read_record
 from tb_planner.view.server import MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING, LiveServer, Tail
@@ -28,7 +29,7 @@ class Drive:
     """A robot in an empty room; its recorder writes a chunk after every go()."""
 
     def __init__(self, path, goal=(5.5, 3.5)):
-        self.trip = Trip(free_room(60, 40), (0.55, 0.55), goal)
+        self.trip = Trip(open_field(60, 40), (0.55, 0.55), goal)
         self.recorder = Recorder(path, About('A drive', period_s=0.05), chunk_s=1000)
         self.ticks = 0
 

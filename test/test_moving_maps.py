@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers.trip import MOVES, Trip, free_room
+from helpers.planners import open_field
+from helpers.trip import MOVES, Trip
 
 from tb_planner import tba_star
 from tb_planner.geometry import MapGeometry, Pose2D
@@ -174,9 +175,9 @@ def test_a_goal_that_the_new_map_no_longer_holds_waits_for_one_that_does():
 
 
 def test_a_move_without_a_goal_is_no_restart():
-    trip = Trip(free_room(20, 20), (0.35, 0.35))
+    trip = Trip(open_field(20, 20), (0.35, 0.35))
     trip.tick()
-    trip.move_map(free_room(30, 30), MapGeometry(30, 30, 0.1))
+    trip.move_map(open_field(30, 30), MapGeometry(30, 30, 0.1))
     assert trip.tick().restarts == ()
     trip.navigator.new_goal(Pose2D(2.5, 2.5))
     assert trip.run_to_goal().restarts == ()

@@ -5,7 +5,8 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from helpers.trip import Trip, free_room, picture, settings
+from helpers.planners import open_field
+from helpers.trip import Trip, picture, settings
 
 from tb_planner import rtba_star, tb_gbfs, tb_wa_star, tba_star, tbaa_star
 from tb_planner.config import PlannerParameters
@@ -48,7 +49,7 @@ def test_a_robot_reaches_its_goal_around_a_wall(algorithm, k):
 
 
 def test_on_arrival_the_goal_pose_is_the_waypoint_once_and_the_plan_is_empty():
-    trip = Trip(free_room(20, 10), (0.35, 0.85), (1.72, 0.31))
+    trip = Trip(open_field(20, 10), (0.35, 0.85), (1.72, 0.31))
     arrived = trip.run_to_goal()
     assert arrived.waypoint == Pose2D(1.72, 0.31, 0.5)
     assert arrived.plan_changed
@@ -59,7 +60,7 @@ def test_on_arrival_the_goal_pose_is_the_waypoint_once_and_the_plan_is_empty():
 
 
 def test_the_last_waypoint_is_the_exact_goal_with_its_direction_and_those_before_look_along_the_route():
-    trip = Trip(free_room(30, 10), (0.35, 0.55), (2.72, 0.57))
+    trip = Trip(open_field(30, 10), (0.35, 0.55), (2.72, 0.57))
     first = trip.tick()
     assert first.waypoint.yaw == pytest.approx(0.0, abs=0.3)
     trip.run_to_goal()
@@ -84,7 +85,7 @@ def test_walking_along_a_plan_does_not_change_it():
 
 # ------------------------------------------------------------------------------------------------------ what is missing
 def test_without_a_goal_there_is_no_waypoint_no_plan_and_no_restart():
-    trip = Trip(free_room(5, 5), (0.25, 0.25))
+    trip = Trip(open_field(5, 5), (0.25, 0.25))
     tick = trip.tick()
     assert (tick.status, tick.waypoint, tick.plan_changed, tick.restarts) == (S.IDLE, None, False, ())
 
@@ -94,7 +95,7 @@ def test_without_a_map_or_a_pose_the_navigator_waits_for_them():
     navigator.new_goal(Pose2D(1.0, 1.0))
     tick = navigator.tick(None, Pose2D(0.5, 0.5))
     assert (tick.status, tick.waypoint) == (S.WAITING_FOR_MAP, None)
-    trip = Trip(free_room(20, 20), (0.35, 0.35), (1.5, 1.5))
+    trip = Trip(open_field(20, 20), (0.35, 0.35), (1.5, 1.5))
     tick = trip.tick(pose=False)
     assert (tick.status, tick.waypoint) == (S.WAITING_FOR_POSE, None)
     assert trip.tick().status == S.NAVIGATING
@@ -124,31 +125,31 @@ def test_with_a_lost_map_the_last_waypoint_is_repeated_while_it_is_in_sight():
 
 # ------------------------------------------------------------------------------------------------------ no path
 def test_a_goal_outside_the_map_is_gone_to_by_itself_once_the_map_has_grown_to_it():
-    trip = Trip(free_room(10, 10), (0.35, 0.35), (2.5, 0.5))
+    trip = Trip(open_field(10, 10), (0.35, 0.35), (2.5, 0.5))
     tick = trip.tick()
     assert tick.status == S.GOAL_OUTSIDE_MAP
     assert tick.message == 'goal (2.50, 0.50) m is outside the map of 10 x 10 cells of 0.1 m'
     assert own_position(trip)
-    trip.move_map(free_room(30, 10), MapGeometry(30, 10, 0.1))
+    trip.move_map(open_field(30, 10), MapGeometry(30, 10, 0.1))
     trip.run_to_goal()
 
 
 def test_a_blocked_goal_is_gone_to_by_itself_once_it_is_free():
-    values = free_room(20, 10)
+    values = open_field(20, 10)
     values[3:8, 12:18] = True
     trip = Trip(values, (0.35, 0.55), (1.55, 0.55))
     tick = trip.tick()
     assert tick.status == S.GOAL_BLOCKED
     assert tick.message == 'goal (1.55, 0.55) m is blocked, and so is all within 0.1 m'
     assert own_position(trip)
-    trip.change_map(free_room(20, 10))
+    trip.change_map(open_field(20, 10))
     trip.run_to_goal()
 
 
 def test_a_goal_that_becomes_blocked_stops_the_robot_until_it_is_free_again():
-    trip = Trip(free_room(20, 10), (0.35, 0.55), (1.55, 0.55))
+    trip = Trip(open_field(20, 10), (0.35, 0.55), (1.55, 0.55))
     trip.run(3)
-    values = free_room(20, 10)
+    values = open_field(20, 10)
     values[4:7, 13:18] = True
     trip.change_map(values)
     tick = trip.tick()
@@ -157,13 +158,13 @@ def test_a_goal_that_becomes_blocked_stops_the_robot_until_it_is_free_again():
     assert len(trip.navigator.plan_points()) == 0
     trip.run(3)
     assert trip.last.status == S.GOAL_BLOCKED
-    trip.change_map(free_room(20, 10))
+    trip.change_map(open_field(20, 10))
     assert trip.tick().status == S.NAVIGATING
     trip.run_to_goal()
 
 
 def test_a_free_cell_near_a_blocked_goal_replaces_it():
-    values = free_room(20, 10)
+    values = open_field(20, 10)
     values[5, 15] = True
     trip = Trip(values, (0.35, 0.55), (1.55, 0.55))
     arrived = trip.run_to_goal()
@@ -174,7 +175,7 @@ def test_a_free_cell_near_a_blocked_goal_replaces_it():
 
 
 def test_without_a_path_the_robot_stays_until_the_map_opens_one():
-    closed = free_room(20, 10)
+    closed = open_field(20, 10)
     closed[:, 9] = True
     trip = Trip(closed, (0.35, 0.55), (1.55, 0.55))
     trip.run(4)
@@ -190,7 +191,7 @@ def test_without_a_path_the_robot_stays_until_the_map_opens_one():
 
 
 def test_a_robot_with_no_path_that_is_carried_elsewhere_finds_one():
-    closed = free_room(20, 10)
+    closed = open_field(20, 10)
     closed[:, 9] = True
     trip = Trip(closed, (0.35, 0.55), (1.55, 0.55))
     trip.run(2)
@@ -201,7 +202,7 @@ def test_a_robot_with_no_path_that_is_carried_elsewhere_finds_one():
 
 
 def test_a_robot_outside_the_map_stays_until_it_is_inside():
-    trip = Trip(free_room(20, 10), (-0.35, 0.55), (1.55, 0.55))
+    trip = Trip(open_field(20, 10), (-0.35, 0.55), (1.55, 0.55))
     tick = trip.tick()
     assert tick.status == S.START_OUTSIDE_MAP
     assert tick.message == 'the robot at (-0.35, 0.55) m is outside the map of 20 x 10 cells of 0.1 m'
@@ -211,7 +212,7 @@ def test_a_robot_outside_the_map_stays_until_it_is_inside():
 
 
 def test_a_robot_deep_in_blocked_cells_stays_until_it_is_near_a_free_one():
-    values = free_room(30, 10)
+    values = open_field(30, 10)
     values[:, :10] = True
     trip = Trip(values, (0.35, 0.55), (2.55, 0.55))
     tick = trip.tick()
@@ -227,7 +228,7 @@ def test_a_robot_deep_in_blocked_cells_stays_until_it_is_near_a_free_one():
 
 
 def test_a_robot_in_an_obstacle_leaves_it_by_a_cell_farther_away_than_a_waypoint_may_be():
-    room = free_room(60, 20)
+    room = open_field(60, 20)
     room[:, :30] = True
     trip = Trip(room, (1.05, 1.05), (5.0, 1.0), start_tolerance_m=3.0, waypoint_distance_m=1.0)
     trip.run_to_goal()
@@ -235,10 +236,10 @@ def test_a_robot_in_an_obstacle_leaves_it_by_a_cell_farther_away_than_a_waypoint
 
 
 def test_a_robot_that_a_map_puts_into_a_blocked_cell_leaves_it_by_the_nearest_free_one():
-    trip = Trip(free_room(30, 10), (0.35, 0.55), (2.55, 0.55))
+    trip = Trip(open_field(30, 10), (0.35, 0.55), (2.55, 0.55))
     trip.run(5)
     x, y = trip.geometry.cell_at(*trip.place)
-    values = free_room(30, 10)
+    values = open_field(30, 10)
     values[y - 1 : y + 3, x - 1 : x + 3] = True
     trip.change_map(values)
     trip.tick()
@@ -273,12 +274,12 @@ def test_the_same_goal_again_needs_no_new_search():
 
 
 def test_a_goal_where_the_robot_is_has_been_reached():
-    trip = Trip(free_room(20, 10), (0.35, 0.55), (0.41, 0.55))
+    trip = Trip(open_field(20, 10), (0.35, 0.55), (0.41, 0.55))
     assert trip.tick().status == S.ARRIVED
 
 
 def test_a_goal_that_is_near_but_behind_a_wall_has_not_been_reached():
-    values = free_room(20, 10)
+    values = open_field(20, 10)
     values[1:, 4] = True
     trip = Trip(values, (0.38, 0.55), (0.53, 0.55), goal_tolerance_m=0.2)
     assert trip.tick().status == S.NAVIGATING
@@ -321,7 +322,7 @@ def test_map_goal_and_pose_may_all_be_new_in_one_tick():
     trip.place = 0.75, 0.15
     assert trip.tick().status == S.NAVIGATING
     trip.run_to_goal()
-    trip.move_map(free_room(40, 40), MapGeometry(40, 40, 0.07, (-0.2, -0.3, 0.0)))
+    trip.move_map(open_field(40, 40), MapGeometry(40, 40, 0.07, (-0.2, -0.3, 0.0)))
     trip.navigator.new_goal(Pose2D(1.95, 1.35))
     trip.place = 0.15, 0.15
     assert trip.tick().status == S.NAVIGATING
@@ -344,9 +345,9 @@ def test_a_route_that_is_blocked_is_left_in_the_same_tick():
 
 
 def test_a_route_that_is_blocked_is_not_held_while_the_search_catches_up():
-    trip = Trip(free_room(60, 20), (0.35, 0.95), (5.55, 0.95))
+    trip = Trip(open_field(60, 20), (0.35, 0.95), (5.55, 0.95))
     trip.run(4)
-    values = free_room(60, 20)
+    values = open_field(60, 20)
     x, y = trip.navigator.planner.route[30]
     values[y, x] = True
     trip.change_map(values)
@@ -360,7 +361,7 @@ def test_a_route_that_could_be_shorter_is_followed_until_the_search_has_caught_u
     trip = Trip(picture(WALL_WITH_DOOR), (0.35, 0.85), (1.72, 0.81), algorithm=tba_star())
     trip.run(2)
     before = trip.navigator.plan_points()
-    trip.change_map(free_room(20, 10))
+    trip.change_map(open_field(20, 10))
     tick = trip.tick(search=lambda planner: planner.search(1))
     assert (tick.status, tick.restarts) == (S.NAVIGATING, (RestartReason.SHORTCUT_OPENED,))
     held = trip.navigator.plan_points()
@@ -386,12 +387,12 @@ def test_a_goal_behind_a_cut_corner_is_reached():
 
 
 def test_a_wall_between_the_robot_and_its_route_sends_the_search_back_to_the_robot():
-    trip = Trip(free_room(30, 20), (0.35, 0.95), (2.55, 0.95))
+    trip = Trip(open_field(30, 20), (0.35, 0.95), (2.55, 0.95))
     trip.run(5)
     trip.place = trip.place[0], trip.place[1] + 0.3
     trip.tick()
     assert trip.restarts == []
-    values = free_room(30, 20)
+    values = open_field(30, 20)
     values[11, 2:28] = True
     trip.change_map(values)
     trip.run(2)
@@ -400,7 +401,7 @@ def test_a_wall_between_the_robot_and_its_route_sends_the_search_back_to_the_rob
 
 
 def test_a_push_within_the_tolerance_restarts_nothing_and_one_beyond_it_does():
-    trip = Trip(free_room(40, 20), (0.35, 0.95), (3.55, 0.95))
+    trip = Trip(open_field(40, 20), (0.35, 0.95), (3.55, 0.95))
     trip.run(5)
     trip.place = trip.place[0], trip.place[1] + 0.3
     trip.run(5)
@@ -420,7 +421,7 @@ def test_noisy_poses_restart_nothing():
 
 
 def test_a_route_is_followed_however_far_the_goal_is():
-    values = free_room(3000, 3)
+    values = open_field(3000, 3)
     trip = Trip(values, (0.15, 0.15), (299.5, 0.15), waypoint_distance_m=5.0)
     trip.run_to_goal(ticks=2000, most_m=4.0)
     assert trip.restarts == []
@@ -429,7 +430,7 @@ def test_a_route_is_followed_however_far_the_goal_is():
 
 # ------------------------------------------------------------------------------------------------------ settings
 def test_k_counts_from_the_next_tick_on():
-    trip = Trip(free_room(60, 60), (0.35, 0.35), (5.55, 5.55), k=1, algorithm=tba_star())
+    trip = Trip(open_field(60, 60), (0.35, 0.35), (5.55, 5.55), k=1, algorithm=tba_star())
     trip.tick()
     assert trip.navigator.planner.expansions == 1
     trip.navigator.settings = settings(k=7, algorithm=tba_star())
@@ -451,7 +452,7 @@ def test_with_another_algorithm_the_robot_goes_on_while_a_new_search_catches_up(
 
 
 def test_other_tolerances_and_distances_keep_the_search():
-    trip = Trip(free_room(60, 20), (0.35, 0.95), (5.55, 0.95))
+    trip = Trip(open_field(60, 20), (0.35, 0.95), (5.55, 0.95))
     near = trip.tick().waypoint.x_m
     planner = trip.navigator.planner
     trip.navigator.settings = settings(waypoint_distance_m=2.0, goal_tolerance_m=0.2, start_tolerance_m=0.1)
@@ -463,7 +464,7 @@ def test_other_tolerances_and_distances_keep_the_search():
 
 
 def test_a_wider_goal_tolerance_finds_a_replacement_for_a_blocked_goal():
-    values = free_room(20, 10)
+    values = open_field(20, 10)
     values[3:8, 12:18] = True
     trip = Trip(values, (0.35, 0.55), (1.55, 0.55))
     assert trip.tick().status == S.GOAL_BLOCKED
@@ -481,10 +482,10 @@ def test_resetting_the_search_drops_the_route():
 
 
 def test_a_full_replan_comes_after_its_period_on_a_map_that_has_changed():
-    trip = Trip(free_room(60, 20), (0.35, 0.95), (5.55, 0.95), full_replan_ticks=4)
+    trip = Trip(open_field(60, 20), (0.35, 0.95), (5.55, 0.95), full_replan_ticks=4)
     trip.run(8)
     assert trip.restarts == []
-    values = free_room(60, 20)
+    values = open_field(60, 20)
     values[0, 0] = True
     trip.change_map(values)
     trip.run(8)
@@ -527,12 +528,12 @@ def test_only_the_parameters_have_defaults_and_the_settings_are_derived_from_the
 
 # ------------------------------------------------------------------------------------------------------ memory
 def test_one_search_memory_serves_all_goals_on_a_geometry():
-    trip = Trip(free_room(40, 40), (0.35, 0.35))
+    trip = Trip(open_field(40, 40), (0.35, 0.35))
     memory = trip._update.grid.spare_search
     for goal in ((3.5, 3.5), (0.5, 3.5), (2.0, 2.0)):
         trip.navigator.new_goal(Pose2D(*goal))
         trip.run_to_goal()
-        values = free_room(40, 40)
+        values = open_field(40, 40)
         values[0, int(10 * goal[1])] = True
         trip.change_map(values)
         trip.tick()
@@ -540,9 +541,9 @@ def test_one_search_memory_serves_all_goals_on_a_geometry():
 
 
 def test_a_new_geometry_uses_the_memory_that_was_prepared_for_it():
-    trip = Trip(free_room(40, 40), (0.35, 0.35), (3.5, 3.5))
+    trip = Trip(open_field(40, 40), (0.35, 0.35), (3.5, 3.5))
     trip.run(3)
-    trip.move_map(free_room(50, 50), MapGeometry(50, 50, 0.1, (-0.5, -0.5, 0.0)))
+    trip.move_map(open_field(50, 50), MapGeometry(50, 50, 0.1, (-0.5, -0.5, 0.0)))
     grid = trip._update.grid
     prepared = grid.spare_search
     trip.tick()

@@ -6,7 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from helpers.trip import free_room, picture, settings
+from helpers.planners import open_field
+from helpers.trip import picture, settings
 
 from tb_planner import Grid, find_path, rtba_star, tb_gbfs, tb_wa_star, tba_star
 from tb_planner.geometry import MapGeometry, Pose2D
@@ -111,13 +112,13 @@ def test_while_the_search_is_not_finished_there_is_no_path_at_all():
 
 
 def test_a_path_from_a_place_to_itself_is_that_place():
-    result = Client(free_room(10, 10)).ask((0.5, 0.5), (0.5, 0.5, 2.0))
+    result = Client(open_field(10, 10)).ask((0.5, 0.5), (0.5, 0.5, 2.0))
     assert result.path.points_m.tolist() == [[0.5, 0.5]]
     assert result.path.ends == (0,)
 
 
 def test_a_path_within_a_cell_has_both_places():
-    result = Client(free_room(10, 10)).ask((0.52, 0.52), (0.58, 0.57))
+    result = Client(open_field(10, 10)).ask((0.52, 0.52), (0.58, 0.57))
     assert result.path.points_m.tolist() == [[0.52, 0.52], [0.58, 0.57]]
 
 
@@ -132,14 +133,14 @@ def test_a_path_through_goals_visits_each_in_order_and_each_segment_is_a_shortes
 
 
 def test_equal_goals_in_a_row_add_nothing():
-    result = Client(free_room(20, 10)).ask((0.35, 0.55), (1.75, 0.55), (1.75, 0.55))
+    result = Client(open_field(20, 10)).ask((0.35, 0.55), (1.75, 0.55), (1.75, 0.55))
     assert result.path.ends == (len(result.path.points_m) - 1,) * 2
     assert np.hypot(*np.diff(result.path.points_m, axis=0).T).min() > 0
 
 
 def test_many_goals_take_several_steps():
     goals = [(0.15 + 0.1 * (i % 15), 0.15 + 0.2 * (i % 2)) for i in range(3 * MAX_SEGMENTS_PER_STEP)]
-    client = Client(free_room(20, 10))
+    client = Client(open_field(20, 10))
     assert client.ask((0.05, 0.05), *goals, steps=2).status == S.SEARCHING
     result = client.ask((0.05, 0.05), *goals, steps=2)
     assert result.status == S.FOUND
@@ -148,7 +149,7 @@ def test_many_goals_take_several_steps():
 
 def test_a_request_without_goals_is_refused():
     with pytest.raises(ValueError, match='0 goals; it must have at least 1'):
-        Client(free_room(5, 5)).ask((0.1, 0.1))
+        Client(open_field(5, 5)).ask((0.1, 0.1))
 
 
 def test_a_request_waits_for_a_map():
@@ -159,7 +160,7 @@ def test_a_request_waits_for_a_map():
 
 # ------------------------------------------------------------------------------------------------------ no path
 def test_requests_that_cannot_be_fulfilled_are_refused_in_nav2s_order():
-    blocked = free_room(20, 20)
+    blocked = open_field(20, 20)
     blocked[0:9, 0:9] = True  # more than the tolerances reach, around (0.4, 0.4)
     blocked[11:20, 11:20] = True  # around (1.5, 1.5)
     client = Client(blocked)
@@ -220,7 +221,7 @@ def test_a_path_to_a_blocked_goal_ends_at_the_free_cell_nearest_to_it_within_the
 
 
 def test_a_path_to_a_goal_that_is_cut_off_ends_at_the_reachable_cell_nearest_to_it():
-    blocked = free_room(20, 10)
+    blocked = open_field(20, 10)
     blocked[:, 12] = True
     client = Client(blocked, tolerance_m=0.3)
     result = client.ask((0.35, 0.55), (1.35, 0.55), steps=3)
@@ -233,7 +234,7 @@ def test_a_path_to_a_goal_that_is_cut_off_ends_at_the_reachable_cell_nearest_to_
 
 def test_a_goal_that_is_cut_off_takes_no_look_at_the_whole_map():
     """Of 4,000,000 cells; the search has seen a room of 100. No tick may grow with the map."""
-    blocked = free_room(2000, 2000)
+    blocked = open_field(2000, 2000)
     blocked[:12, 11] = blocked[11, :12] = True
     client = Client(blocked, tolerance_m=0.3)
     client.ask((0.35, 0.55), (1.35, 0.55), k=1)
@@ -249,7 +250,7 @@ def test_a_goal_that_is_cut_off_takes_no_look_at_the_whole_map():
 
 def test_a_search_that_finds_the_same_path_again_leaves_the_result_as_it_is():
     """The goal is cut off, and a cell that comes free anywhere might open a path to it."""
-    blocked = free_room(20, 10)
+    blocked = open_field(20, 10)
     blocked[:, 12] = True
     client = Client(blocked, tolerance_m=0.3)
     path = client.ask((0.35, 0.55), (1.35, 0.55), steps=3).path
@@ -264,18 +265,18 @@ def test_a_search_that_finds_the_same_path_again_leaves_the_result_as_it_is():
 
 @pytest.mark.parametrize('when', ['with a path', 'while it is searched for'])
 def test_when_a_goal_is_cut_off_no_more_the_path_leads_there(when):
-    blocked = free_room(20, 10)
+    blocked = open_field(20, 10)
     blocked[:, 12] = True
     client = Client(blocked, tolerance_m=0.3)
     result = client.ask((0.35, 0.55), (1.35, 0.55), steps=3 if when == 'with a path' else 1)
     assert (result.status == S.FOUND) == (when == 'with a path')
-    client.change(free_room(20, 10))
+    client.change(open_field(20, 10))
     result = client.ask((0.35, 0.55), (1.35, 0.55), steps=3)
     assert result.path.points_m[-1] == pytest.approx((1.35, 0.55))
 
 
 def test_a_robot_in_an_obstacles_margin_gets_a_path_from_where_it_is():
-    blocked = free_room(20, 10)
+    blocked = open_field(20, 10)
     blocked[4:7, 2:5] = True
     client = Client(blocked, start_tolerance_m=0.3)
     result = client.ask((0.35, 0.55), (1.75, 0.55))
@@ -306,7 +307,7 @@ def test_on_a_costmap_a_robot_in_a_walls_margin_is_not_led_through_the_wall(is_o
 
 def test_a_search_that_a_map_starts_over_counts_as_another_one():
     """Blocked right before the start, where the search's best path goes."""
-    client = Client(free_room(40, 20))
+    client = Client(open_field(40, 20))
     client.ask((0.35, 0.95), (3.65, 0.95), k=5)
     assert client.path_planner.searches == 1
     client.block((5, 9))
@@ -317,7 +318,7 @@ def test_a_search_that_a_map_starts_over_counts_as_another_one():
 
 def test_a_search_that_is_done_does_not_count_again_when_the_map_changes():
     """Its memory is kept, and has to know of the map; nobody waits for what it would find."""
-    client = Client(free_room(40, 20))
+    client = Client(open_field(40, 20))
     assert client.ask((0.35, 0.95), (3.65, 0.95)).status == S.FOUND
     client.block((20, 9))
     client.block((20, 9), free=True)
@@ -363,7 +364,7 @@ def behind_m(path, place):
 
 
 def test_a_controller_that_begins_anew_far_along_the_path_gets_the_rest_of_it():
-    client = Client(free_room(90, 30))
+    client = Client(open_field(90, 30))
     goal = (8.52, 2.57, 1.0)
     path = client.ask((0.32, 0.18), goal).path
     first, *others = paths_along(client, path, goal)
@@ -378,7 +379,7 @@ def test_a_controller_that_begins_anew_far_along_the_path_gets_the_rest_of_it():
 
 
 def test_the_rest_of_a_path_has_two_points_at_least_and_passes_all_goals():
-    client = Client(free_room(90, 30))
+    client = Client(open_field(90, 30))
     goals = [(4.05, 0.55), (8.05, 0.55), (8.05, 2.75)]
     path = client.ask((0.35, 0.55), *goals, steps=2).path
     assert client.ask((3.55, 0.55), *goals).path is path
@@ -415,7 +416,7 @@ def test_what_is_blocked_behind_the_robot_does_not_matter():
 
 
 def test_on_a_path_that_comes_back_nothing_of_it_is_skipped():
-    client = Client(free_room(40, 5), algorithm=tba_star())
+    client = Client(open_field(40, 5), algorithm=tba_star())
     goals = (3.75, 0.15), (0.45, 0.25)
     path = client.ask((0.35, 0.15), *goals).path
     beside = (0.46, 0.24)  # on the first part, but nearer to the end of the path
@@ -435,7 +436,7 @@ def test_a_robot_off_its_path_gets_a_path_from_where_it_is():
 
 
 def test_a_robot_behind_a_wall_from_its_path_is_not_on_it():
-    blocked = free_room(20, 10)
+    blocked = open_field(20, 10)
     blocked[5, :18] = True
     client = Client(blocked, deviation_tolerance_m=0.5)
     path = client.ask((0.35, 0.45), (1.55, 0.45)).path
@@ -443,7 +444,7 @@ def test_a_robot_behind_a_wall_from_its_path_is_not_on_it():
 
 
 def test_a_path_from_a_given_start_serves_for_that_start_alone():
-    client = Client(free_room(20, 10))
+    client = Client(open_field(20, 10))
     path = client.ask((0.35, 0.55), (1.75, 0.55), robot=False).path
     assert client.ask((0.35, 0.55), (1.75, 0.55), robot=False).path is path
     assert client.ask((0.55, 0.55), (1.75, 0.55), robot=False).path.points_m[0].tolist() == [0.55, 0.55]
@@ -451,7 +452,7 @@ def test_a_path_from_a_given_start_serves_for_that_start_alone():
 
 @pytest.mark.parametrize('goals', [[(1.75, 0.65)], [(1.75, 0.55, 1.0)], [(1.75, 0.55), (1.55, 0.55)]])
 def test_other_goals_get_another_path(goals):
-    client = Client(free_room(20, 10))
+    client = Client(open_field(20, 10))
     path = client.ask((0.35, 0.55), (1.75, 0.55)).path
     assert client.ask((0.35, 0.55), *goals).path is not path
 
@@ -577,7 +578,7 @@ def test_on_a_map_that_grows_the_path_stays_and_on_one_that_puts_a_wall_there_it
 
 def test_on_a_map_that_grows_a_path_stays_only_if_each_step_of_it_is_legal_there():
     """It does not stay if only a path beside it is."""
-    client = Client(free_room(20, 20), algorithm=tba_star())
+    client = Client(open_field(20, 20), algorithm=tba_star())
     path = client.ask((0.05, 0.05), (1.55, 1.55)).path
     larger = np.pad(client.values, ((0, 0), (0, 1)))
     larger[4, 5] = True  # at the corner of a diagonal step
@@ -588,7 +589,7 @@ def test_on_a_map_that_grows_a_path_stays_only_if_each_step_of_it_is_legal_there
 
 
 def test_on_a_finer_map_an_obstacle_between_the_points_of_a_path_is_seen():
-    client = Client(free_room(20, 20))
+    client = Client(open_field(20, 20))
     path = client.ask((0.05, 0.55), (1.55, 0.55)).path
     for pole in (False, True):
         blocked = np.zeros((40, 40), bool)
@@ -680,14 +681,14 @@ def test_when_the_robot_is_done_with_a_goal_the_rest_of_its_path_serves():
 
 
 def test_a_goal_left_out_far_from_it_makes_another_path():
-    client = Client(free_room(40, 10))
+    client = Client(open_field(40, 10))
     path = client.ask((0.35, 0.15), (3.75, 0.15), (0.35, 0.85)).path
     straight = client.ask((0.35, 0.15), (0.35, 0.85)).path
     assert len(straight.points_m) < len(path.points_m) / 4
 
 
 def test_goals_left_out_behind_the_robot_make_another_path_if_it_is_past_more_of_them():
-    client = Client(free_room(40, 10))
+    client = Client(open_field(40, 10))
     goals = [(1.05, 0.15), (2.05, 0.15), (3.05, 0.15)]
     client.ask((0.35, 0.15), *goals)
     result = client.ask((2.55, 0.15), *goals[1:])

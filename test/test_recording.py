@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
-from helpers.trip import Trip, free_room
+from helpers.planners import open_field
+from helpers.trip import Trip
 
 from tb_planner import (
     Changing,
@@ -163,8 +164,8 @@ def test_restarts_are_recorded_in_their_tick_with_their_reason(tmp_path):
 
 
 def test_places_are_centres_of_cells_where_there_are_no_metres(tmp_path):
-    planner = TimeBoundedPlanner(Grid(free_room(12, 9)), (1, 1), (10, 7), k=50)
-    _, seen, record = walk(tmp_path / 'walk.tbrun', planner, Static(Grid(free_room(12, 9))))
+    planner = TimeBoundedPlanner(Grid(open_field(12, 9)), (1, 1), (10, 7), k=50)
+    _, seen, record = walk(tmp_path / 'walk.tbrun', planner, Static(Grid(open_field(12, 9))))
     x, y = record.columns['x'], record.columns['y']
     assert [(math.floor(a), math.floor(b)) for a, b in zip(x, y, strict=True)] == [state['cell'] for state in seen]
     assert {'tick': 0, 'goal': [10.5, 7.5]} in record.events
@@ -210,21 +211,21 @@ def margins(resolution_m):
 
 
 def wall(x):
-    values = free_room(60, 40)
+    values = open_field(60, 40)
     values[:30, x] = True
     return values
 
 
 def test_a_trip_is_shown_as_it_was(tmp_path):
     path = tmp_path / 'trip.tbrun'
-    trip = RecordedTrip(path, free_room(60, 40), (0.55, 0.55), (5.5, 3.5), k=300)
+    trip = RecordedTrip(path, open_field(60, 40), (0.55, 0.55), (5.5, 3.5), k=300)
     trip.run(10)
     trip.change_map(wall(40))
     trip.run(20)
-    trip.move_map(np.vstack((wall(40), free_room(60, 5))), MapGeometry(60, 45, 0.1, (0.0, -0.03, 0.0)))
+    trip.move_map(np.vstack((wall(40), open_field(60, 5))), MapGeometry(60, 45, 0.1, (0.0, -0.03, 0.0)))
     trip.run(3)
     trip.tick(pose=False)
-    trip.change_map(np.vstack((free_room(60, 40), free_room(60, 5))))
+    trip.change_map(np.vstack((open_field(60, 40), open_field(60, 5))))
     trip.run_to_goal()
     trip.tick()
     record = trip.close(path)
@@ -302,7 +303,7 @@ def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
     occupancy = np.full((30, 40), -1, np.int8)
     live = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
     live.full(occupancy, MapGeometry(40, 30, 0.1))
-    trip = Trip(free_room(40, 30), (0.55, 0.55), (3.5, 0.55))
+    trip = Trip(open_field(40, 30), (0.55, 0.55), (3.5, 0.55))
     chunks = []
     recorder = Recorder(None, About(), chunk_s=1000, also=chunks.append)
     update = live.latest()
@@ -323,7 +324,7 @@ def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
     """All ticks are over when the writer comes to the first."""
     occupancy = np.zeros((30, 40), np.int8)
     live, path = LiveMap(margins), tmp_path / 'trip.tbrun'
-    trip, seen = Trip(free_room(40, 30), (0.55, 0.55), (3.5, 0.55)), []
+    trip, seen = Trip(open_field(40, 30), (0.55, 0.55), (3.5, 0.55)), []
     with Recorder(path, About(), chunk_s=1000, real_time=False) as recorder:
         for now in range(6):
             occupancy[:] = 0
@@ -790,8 +791,8 @@ def test_who_waits_for_a_disk_that_fails_goes_on(monkeypatch):
 
 @pytest.mark.skipif(not Path('/dev/full').exists(), reason='there is no /dev/full here')
 def test_a_walk_that_is_not_recorded_to_its_end_is_an_error(tmp_path):
-    planner = TimeBoundedPlanner(Grid(free_room(12, 9)), (1, 1), (10, 7), k=50)
-    recorded = RecordedWalk(tmp_path / 'walk.tbrun', planner, Static(Grid(free_room(12, 9))), About(), chunk_s=1000)
+    planner = TimeBoundedPlanner(Grid(open_field(12, 9)), (1, 1), (10, 7), k=50)
+    recorded = RecordedWalk(tmp_path / 'walk.tbrun', planner, Static(Grid(open_field(12, 9))), About(), chunk_s=1000)
     recorded._writer._file.close()
     recorded._writer._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
     with pytest.raises(NotRecorded, match=r'lacks the end of the walk: .*No space left'), recorded:

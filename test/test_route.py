@@ -8,8 +8,9 @@ import math
 
 import numpy as np
 import pytest
+from helpers.planners import open_field
 from helpers.strategies import WEIGHTS, patched, problems, repainted
-from helpers.trip import MOVES, free_room
+from helpers.trip import MOVES
 from helpers.trip import settings as trip_settings
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -244,17 +245,17 @@ def test_a_route_is_valid_only_where_every_step_is_legal():
     points = np.array([[0.15, 0.15], [0.25, 0.25], [0.35, 0.25]])
     route = laid(points, MapGeometry(5, 5, 0.1))
     assert route.cells.tolist() == [[1, 1], [2, 2], [3, 2]]
-    assert route.is_valid(Grid(free_room(5, 5)))
+    assert route.is_valid(Grid(open_field(5, 5)))
     for x, y in ((1, 1), (2, 2), (3, 2), (2, 1), (1, 2)):
-        blocked = free_room(5, 5)
+        blocked = open_field(5, 5)
         blocked[y, x] = True
         assert not route.is_valid(Grid(blocked))
-    assert not route.is_valid(Grid(free_room(3, 5)))
+    assert not route.is_valid(Grid(open_field(3, 5)))
 
 
 def test_a_route_beside_a_wall_is_repaired_by_a_cell_where_the_wall_is_drawn_on_others():
     points = np.stack((np.linspace(0.15, 0.75, 7), np.full(7, 0.35)), axis=1)
-    values = free_room(9, 6)
+    values = open_field(9, 6)
     values[3, 3:6] = True
     route = laid(points, MapGeometry(9, 6, 0.1), Grid(values))
     assert route is not None
@@ -266,7 +267,7 @@ def test_a_route_beside_a_wall_is_repaired_by_a_cell_where_the_wall_is_drawn_on_
 
 def test_a_route_that_leaves_the_map_cannot_be_repaired():
     points = np.stack((np.linspace(0.15, 2.75, 27), np.full(27, 0.35)), axis=1)
-    assert laid(points, MapGeometry(9, 6, 0.1), Grid(free_room(9, 6))) is None
+    assert laid(points, MapGeometry(9, 6, 0.1), Grid(open_field(9, 6))) is None
 
 
 # ------------------------------------------------------------------------------------------------------ who asks
@@ -299,16 +300,16 @@ def test_navigator_path_planner_and_path_check_agree_about_the_same_route_and_ma
 
 
 def test_a_path_is_invalid_where_a_line_between_its_points_meets_an_obstacle():
-    grid = Grid(free_room(30, 20))
+    grid = Grid(open_field(30, 20))
     points_m = np.array([(0.15, 0.55), (1.15, 0.55), (2.15, 0.55), (2.15, 1.55)])
     assert len(invalid_points(points_m, geometry_of(grid), grid)) == 0
-    blocked = free_room(30, 20)
+    blocked = open_field(30, 20)
     blocked[4:7, 16] = True
     assert invalid_points(points_m, geometry_of(grid), Grid(blocked)).tolist() == [2]
 
 
 def test_a_path_is_invalid_where_it_cuts_a_corner_that_may_not_be_cut():
-    blocked = free_room(5, 5)
+    blocked = open_field(5, 5)
     blocked[1, 2] = True
     points_m = np.array([(0.15, 0.15), (0.25, 0.25), (0.35, 0.35)])
     assert invalid_points(points_m, MapGeometry(5, 5, 0.1), Grid(blocked)).tolist() == [1]
@@ -316,14 +317,14 @@ def test_a_path_is_invalid_where_it_cuts_a_corner_that_may_not_be_cut():
 
 
 def test_points_of_a_path_that_are_no_places_of_the_map_are_invalid_and_take_no_memory():
-    grid = Grid(free_room(30, 20))
+    grid = Grid(open_field(30, 20))
     points_m = np.array([(0.15, 0.55), (1e300, 0.55), (math.nan, 0.5), (-1e9, math.inf), (0.25, 0.55), (0.35, 0.55)])
     assert invalid_points(points_m, geometry_of(grid), grid).tolist() == [1, 2, 3]
 
 
 def test_a_path_with_too_many_cells_under_it_to_look_at_is_invalid_beyond(monkeypatch):
     monkeypatch.setattr(module, 'MAX_CHECKED_CELLS', 25)
-    grid = Grid(free_room(30, 20))
+    grid = Grid(open_field(30, 20))
     points_m = np.array([(0.15, 0.55), (1.15, 0.55), (2.15, 0.55), (0.15, 0.55)])
     assert invalid_points(points_m, geometry_of(grid), grid).tolist() == [3]
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import rclpy
-from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.action import ActionClient, ActionServer
 from rclpy.client import Client
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
@@ -68,13 +69,6 @@ class Peer:
         self.wait_until(lambda: publisher.get_subscription_count() >= to, f'{topic} has {to} subscribers')
         return publisher
 
-    def publish_goal(self, x_m: float, y_m: float, *, frame: str = 'map', topic: str = 'goal_pose') -> None:
-        goal = PoseStamped()
-        goal.header.frame_id = frame
-        goal.pose.position.x, goal.pose.position.y = float(x_m), float(y_m)
-        goal.pose.orientation.w = 1.0
-        self.publisher(topic, PoseStamped).publish(goal)
-
     def call(self, service: str, type_: Any, request: Any = None, limit_s: float = LIMIT_S) -> Any:
         """Calls the service and returns its response."""
         client = self._clients.get(service) or self._new_client(service, type_, limit_s)
@@ -89,6 +83,15 @@ class Peer:
         self.wait_until(client.service_is_ready, f'service {service} is there', limit_s)
         self.spin(0.05)
         return client
+
+    def set_parameters(self, node: str, **values: Any) -> str:
+        """Sets the parameters of a node together; returns the reason if they are refused."""
+        request = SetParametersAtomically.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        )
+        result = self.call(f'{node}/set_parameters_atomically', SetParametersAtomically, request).result
+        assert result.successful == (not result.reason)
+        return result.reason
 
     def wait_for_status(self, received: Received, *statuses: str, limit_s: float = LIMIT_S) -> str:
         """Waits until the last status is one of these."""

@@ -11,8 +11,6 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid, Odometry
 from nav_msgs.msg import Path as Plan
 from PIL import Image
-from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from std_msgs.msg import UInt32
 
@@ -244,11 +242,3 @@ def check_ends(nodes: Nodes) -> None:
     assert all(process.wait(LIMIT_S) for process in left)
     assert [process.exit_code for process in left] == [0] * len(left)
     assert not [process.log_text for process in left if 'Traceback' in process.log_text]
-
-
-def set_parameters(peer: Peer, node: str, **values) -> str:
-    """Sets the parameters together; returns the reason if they are refused."""
-    request = SetParametersAtomically.Request(
-        parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-    )
-    return peer.call(f'{node}/set_parameters_atomically', SetParametersAtomically, request).result.reason

@@ -8,8 +8,6 @@ from geometry_msgs.msg import PoseStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import OccupancyGrid, Path
-from rcl_interfaces.srv import SetParametersAtomically
-from rclpy.parameter import Parameter
 
 from helpers.peer import LATCHED, RELIABLE, Peer
 from helpers.processes import LIMIT_S
@@ -104,13 +102,8 @@ class PlannerPeer:
 
     # -------------------------------------------------------------------------------------------------- parameters
     def set_parameters(self, **values) -> str:
-        """Sets the parameters together; returns the reason if they are refused."""
-        request = SetParametersAtomically.Request(
-            parameters=[Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        )
-        response = self.peer.call(f'{self.name}/set_parameters_atomically', SetParametersAtomically, request)
-        assert response.result.successful == (not response.result.reason)
-        return response.result.reason
+        """Sets parameters of the planner; returns the reason if they are refused."""
+        return self.peer.set_parameters(self.name, **values)
 
     def wait_until_logged(self, process, begin: int, *texts: str) -> None:
         """Waits until the process has logged all of these texts after the first begin characters."""

@@ -51,10 +51,6 @@ def node_settings(**changes):
     return replace(PlannerParameters().settings(), **{'k': 256, **changes})
 
 
-def free_room(width, height):
-    return np.zeros((height, width), bool)
-
-
 def picture(text):
     """# is blocked; the first line is y = 0."""
     rows = [line.strip() for line in text.strip().splitlines()]

@@ -7,7 +7,7 @@ is valid neither stops nor turns back.
 
 import numpy as np
 import pytest
-from helpers.scenes import DRIVE_LIMIT_S, World, set_parameters
+from helpers.scenes import DRIVE_LIMIT_S, World
 from helpers.surroundings import map_message
 
 GALLERY = World("""
@@ -68,7 +68,7 @@ def test_robot_neither_stops_nor_turns_back_when_its_map_moves(make_scene, moved
     maps.publish(moved(random, 0))
     scene.give_goal('b')
     scene.peer.wait_until(lambda: scene.poses and scene.place[0] > 3.0, 'the robot drives', DRIVE_LIMIT_S)
-    assert set_parameters(scene.peer, 'tb_planner', expansions_per_tick=8) == ''
+    assert scene.peer.set_parameters('tb_planner', expansions_per_tick=8) == ''
     number = 0
     while scene.distance_to('e') > 2.0:
         number += 1
@@ -79,8 +79,8 @@ def test_robot_neither_stops_nor_turns_back_when_its_map_moves(make_scene, moved
         )
         assert scene.distance_to('e') < before, f'it has turned back at {scene.place}'
     assert int(scene.next_facts()['restarts_map_moved']) >= number - 1 > 10, 'the planner counts the moved maps'
-    assert set_parameters(scene.peer, 'tb_planner', expansions_per_tick=0) == ''
-    assert set_parameters(scene.peer, 'simulator', real_time_factor=4.0) == ''
+    assert scene.peer.set_parameters('tb_planner', expansions_per_tick=0) == ''
+    assert scene.peer.set_parameters('simulator', real_time_factor=4.0) == ''
     scene.wait_for_arrival('b')
     statuses = [status.data for status in scene.statuses]
     assert statuses[statuses.index('NAVIGATING') :] == ['NAVIGATING', 'ARRIVED']

@@ -12,6 +12,7 @@ import yaml
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, Twist, TwistStamped
 from helpers.peer import BEST_EFFORT, LATCHED
 from helpers.processes import wait_until_logged
+from helpers.scenes import place_of
 from nav_msgs.msg import OccupancyGrid, Odometry
 from PIL import Image
 from rcl_interfaces.srv import SetParameters
@@ -65,11 +66,6 @@ def posed(x, y, yaw=0.0, kind=PoseStamped, frame='map'):
     pose.position.x, pose.position.y = float(x), float(y)
     pose.orientation.z, pose.orientation.w = math.sin(yaw / 2), math.cos(yaw / 2)
     return message
-
-
-def place_of(message):
-    pose = getattr(message.pose, 'pose', message.pose)
-    return pose.position.x, pose.position.y
 
 
 def seconds_of(stamp):
@@ -266,7 +262,7 @@ def test_scripted_obstacles_count_from_the_goal(simulator, peer, tmp_path):
     peer.wait_until(lambda: received, 'a map')
     peer.spin(0.5)
     assert all(values_of(message)[50, 150] == 0 for message in received)
-    peer.publish_goal(1.0, 2.0)
+    peer.publisher('goal_pose', PoseStamped).publish(posed(1.0, 2.0))
     peer.wait_until(lambda: values_of(received.last)[50, 150] == 100, 'the obstacle appears')
     peer.wait_until(lambda: values_of(received.last)[50, 150] == 0, 'and goes')
 
@@ -279,7 +275,7 @@ def test_nothing_appears_on_the_goal(simulator, peer, tmp_path):
     script.write_text(f'obstacles: [{boxes}]')
     simulator(world='changing', change_rate=0.0, obstacles=str(script), real_time_factor=5.0)
     received = peer.subscribe('map', OccupancyGrid, LATCHED)
-    peer.publish_goal(6.5, 0.5)
+    peer.publisher('goal_pose', PoseStamped).publish(posed(6.5, 0.5))
     peer.wait_until(lambda: received and values_of(received.last)[50, 176] == 100, 'the obstacle beside the goal')
     assert values_of(received.last)[50, 150] == 0
 

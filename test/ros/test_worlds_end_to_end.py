@@ -5,7 +5,7 @@ import math
 
 import pytest
 from helpers.peer import LATCHED
-from helpers.scenes import DRIVE_LIMIT_S, World, place_of, set_parameters
+from helpers.scenes import DRIVE_LIMIT_S, World, place_of
 from nav_msgs.msg import OccupancyGrid
 
 from tb_planner.search.algorithms import ALGORITHMS
@@ -35,7 +35,7 @@ def test_robot_goes_to_and_fro_in_a_static_world_with_one_algorithm_after_the_ot
     scene.start_planner()
     scene.start_simulator()
     for algorithm, place in zip(ALGORITHMS, itertools.cycle('ba')):
-        assert set_parameters(scene.peer, 'tb_planner', algorithm=algorithm) == ''
+        assert scene.peer.set_parameters('tb_planner', algorithm=algorithm) == ''
         scene.drive(place)
         scene.wait_for_fact('algorithm', lambda value, wanted=algorithm: value == wanted)
 
@@ -82,7 +82,7 @@ def test_a_goal_that_becomes_unreachable_then_blocked_is_reached_when_the_path_i
     for blocked, status in (('', 'NAVIGATING'), ('g', 'NO_PATH'), ('b', 'GOAL_BLOCKED'), ('', 'NAVIGATING')):
         maps.publish(GATE.message(blocked))
         scene.peer.wait_for_status(scene.statuses, status)
-    assert set_parameters(scene.peer, 'simulator', real_time_factor=4.0) == ''
+    assert scene.peer.set_parameters('simulator', real_time_factor=4.0) == ''
     scene.wait_for_arrival('b')
 
 
