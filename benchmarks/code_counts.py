@@ -12,7 +12,6 @@ import collections
 import functools
 import json
 import re
-import struct
 import subprocess
 import sys
 import time
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 ROOT = Path(__file__).parent.parent
 PACKAGE, CODE = ('tb_planner/',), ('tb_planner/', 'benchmarks/')
@@ -114,8 +112,8 @@ def counts_of(tree: Tree) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------- what is counted by running
-ROS_MAP_FILES = ('ros/node.py', 'ros/publishers.py', 'ros/conversions.py')
-"""Files of ros/ between a map message and the waypoint: the callbacks of the map and the timer, and the publishers."""
+ROS_MAP_FILES = ('maps/cdr.py', 'ros/node.py', 'ros/publishers.py', 'ros/conversions.py')
+"""Files around the tick with a new map: the callbacks of the map and the timer, decoding, and the publishers."""
 ROS_REQUEST_FILES = (
     'ros/node.py',
     'ros/path_server.py',
@@ -165,20 +163,11 @@ def traversed(call: Callable[[], object]) -> tuple[set[str], int]:
     return files, deepest
 
 
-def map_as_cdr(values: NDArray[np.int8], resolution_m: float) -> bytes:
-    """A nav_msgs/OccupancyGrid as DDS serializes it."""
-    height, width = values.shape
-    head = struct.pack('<4xiI', 0, 0) + struct.pack('<I4s', 4, b'map\0')  # stamp and frame
-    info = struct.pack('<iIfII', 0, 0, resolution_m, width, height)
-    data = head[4:] + info
-    data += b'\0' * (-len(data) % 8) + struct.pack('<7d', 0, 0, 0, 0, 0, 0, 1)
-    return b'\0\1\0\0' + data + struct.pack('<I', values.size) + values.tobytes()
-
-
 def measured() -> dict[str, Any]:
     """Files and frames of a tick with a new map, and of a path request on it."""
     from tb_planner.config import PlannerParameters
-    from tb_planner.geometry import Pose2D
+    from tb_planner.geometry import MapGeometry, Pose2D
+    from tb_planner.maps.cdr import Occupancy
     from tb_planner.maps.map_worker import MapIntake
     from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
     from tb_planner.navigation.path_planner import PathPlanner
@@ -193,7 +182,7 @@ def measured() -> dict[str, Any]:
     loop.navigator.new_goal(goal)
 
     def map_to_waypoint() -> None:
-        maps.take_map(map_as_cdr(values, 0.05), 0.0)
+        maps.take_map(Occupancy('map', 0, MapGeometry(120, 80, 0.05), values), 0.0)
         assert loop.tick(0.0).tick is not None
 
     files, frames = traversed(map_to_waypoint)

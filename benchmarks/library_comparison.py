@@ -14,8 +14,7 @@ import numpy.typing as npt
 from benchmarks.experiments import terrain
 from benchmarks.experiments.engine import Experiment, Row, RunPlan, geometric_mean, grouped, mean, table, timed_s
 from benchmarks.experiments.terrain import Blocked, Cell, GridProblem, NamedMap
-from tb_planner import Grid, TimeBoundedPlanner, find_path, tba_star
-from tb_planner.search.planner import UNBOUNDED
+from tb_planner import Grid, find_path, tba_star
 
 CellPath = npt.NDArray[Any]
 Query = Callable[[Cell, Cell], Callable[[], Any]]
@@ -150,8 +149,7 @@ LIBRARIES = (
 # ---------------------------------------------------------------------- the comparison
 OURS = 'tb_planner'
 FRESH = 'tb_planner, new grid'
-KEPT = 'tb_planner, planner kept'
-VARIANTS = (OURS, FRESH, KEPT)
+VARIANTS = (OURS, FRESH)
 PATIENCE_S = 2.0  # what takes longer than this for one problem is not repeated
 
 
@@ -193,38 +191,11 @@ def find_path_on_new_grid(blocked: Blocked, corner_cutting: bool) -> Query:
     return query
 
 
-def with_planner_kept(grid: Grid, problem: GridProblem) -> Query:
-    """Ours with a planner that was made before and is sent from one problem to the next."""
-    planner = TimeBoundedPlanner(grid, problem.start, problem.goal, tba_star(), k=UNBOUNDED)
-
-    def query(start: Cell, goal: Cell) -> Callable[[], Any]:
-        planner.new_goal(start)  # so that the timed call always has to restart
-
-        def plan() -> Any:
-            planner.advance(start)
-            planner.new_goal(goal)
-            before = planner.expansions
-            planner.search()
-            return Found(planner.path, planner.expansions - before)
-
-        return plan
-
-    return query
-
-
-class Found(NamedTuple):
-    """What is asked of a RunPlan here."""
-
-    cells: list[Cell]
-    expansions: int
-
-
-def prepared(blocked: Blocked, corner_cutting: bool, problem: GridProblem, names: list[str]) -> dict[str, Query]:
+def prepared(blocked: Blocked, corner_cutting: bool, names: list[str]) -> dict[str, Query]:
     """Everyone who plays by this corner rule, with grids and graphs built."""
     build: dict[str, Callable[[], Query]] = {
         OURS: lambda: find_path_on(Grid(blocked, corner_cutting=corner_cutting)),
         FRESH: lambda: find_path_on_new_grid(blocked, corner_cutting),
-        KEPT: lambda: with_planner_kept(Grid(blocked, corner_cutting=corner_cutting), problem),
         **{peer.name: partial(peer.prepare, blocked, corner_cutting) for peer in LIBRARIES},
     }
     return {name: build[name]() for name in names}
@@ -251,7 +222,7 @@ def runs(kinds: tuple[NamedMap, ...], count: int, repeats: int, seed: int) -> It
         blocked = kind.build(seed)
         problems = terrain.problems(blocked, count, seed)
         for corner_cutting in (True, False):
-            queries = prepared(blocked, corner_cutting, problems[0], players(corner_cutting))
+            queries = prepared(blocked, corner_cutting, players(corner_cutting))
             for number, problem in enumerate(problems):
                 measured = interleaved(queries, problem, repeats)
                 shared = {'map': kind.name, 'corner_cutting': corner_cutting, 'problem': number}

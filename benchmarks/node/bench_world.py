@@ -11,7 +11,9 @@ import os
 import sys
 import time
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,6 @@ from rclpy.serialization import serialize_message
 
 from benchmarks.node import measuring
 from benchmarks.node.changing_rooms import Things, corners, rooms
-from benchmarks.node.processor_time import machine_time, process_time_s
 from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
 from tb_planner.ros.conversions import pose_message
 
@@ -54,6 +55,7 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _ALL = QoSProfile(depth=1000)
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _NO_TIME = Time()
+_TICKS_S = os.sysconf('SC_CLK_TCK')
 
 Place = tuple[float, float]
 
@@ -63,13 +65,13 @@ class BenchScene:
     """What is played, for planners in these namespaces, which are these processes."""
 
     size: int
-    patches: bool
-    thing: int
-    """Side of what comes and goes, in cells."""
     seconds: float
     seed: int
-    namespaces: list[str]
     pids: list[int]
+    namespaces: Sequence[str] = ('',)
+    patches: bool = True
+    thing: int = 6
+    """Side of what comes and goes, in cells."""
 
 
 class Robot:
@@ -246,6 +248,19 @@ class _Updates:
         self._publisher.publish(message)
 
 
+def process_time_s(pid: int) -> float:
+    """Processor time of a process: all threads, in user and system mode. Linux only."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()  # the name may hold anything
+    return (int(fields[11]) + int(fields[12])) / _TICKS_S
+
+
+def machine_time_s() -> tuple[float, float]:
+    """Time of all cores since the machine started: busy, and stolen by other machines on the same hardware."""
+    first = Path('/proc/stat').read_text().splitlines()[0]
+    user, nice, system, _, _, irq, softirq, steal = (int(field) / _TICKS_S for field in first.split()[1:9])
+    return user + nice + system + irq + softirq, steal
+
+
 class RobotStopWatch:
     """From its making to stop(): what planners, this process and the whole machine took, and what robots received."""
 
@@ -256,7 +271,7 @@ class RobotStopWatch:
             del robot.received_ns[:], robot.diagnostics[:-1], robot.reactions_ms[:]
             robot.without_reaction = 0
         self._before = self._used_s()
-        self._machine = machine_time()
+        self._machine_s = machine_time_s()
         self._began_s = time.monotonic()
 
     def _used_s(self) -> list[float]:
@@ -265,8 +280,7 @@ class RobotStopWatch:
     def stop(self) -> dict[str, Any]:
         time_s = time.monotonic() - self._began_s
         *planners, bench_world = (100 * (now - before) / time_s for now, before in zip(self._used_s(), self._before))
-        machine = machine_time()
-        busy, stolen = (100 * (now - before) / time_s for now, before in zip(machine, self._machine))
+        busy, stolen = (100 * (now - before) / time_s for now, before in zip(machine_time_s(), self._machine_s))
         return {
             'seconds': time_s,
             'playground_percent': bench_world,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
-from benchmarks.node.node import BEYOND_S, percentiles, robot_figures, wait_for
+from benchmarks.node.node import BEYOND_S, percentiles, robot_figures, start_measuring, wait_for
 from tb_planner.ros.processes import Domain, Processes, ros_arguments
 
 SECONDS, QUICK_SECONDS = 60.0, 4.0
@@ -95,17 +95,10 @@ def measured(scenario: Nav2Scenario, size: int, seconds: float, seed: int) -> tu
             }
             planner = processes.start_module('tb_planner.ros.node', ros_arguments(parameters))
             asked = {'size': size, 'seconds': seconds, 'seed': seed}
-            changing = {
-                **{'size': size, 'patches': True, 'thing': 6, 'seconds': seconds + AFTER_S, 'seed': seed},
-                **{'namespaces': [''], 'pids': [planner.pid]},
-            }
-            clients = [('nav2_client', {**asked, 'what': what}) for what in scenario.asks]
-            started = []
-            for number, (module, scene) in enumerate([('bench_world', changing), *clients]):
-                scene_path, figures = folder / f'{number}.json', folder / f'{number}_figures.json'
-                scene_path.write_text(json.dumps(scene))
-                arguments = [str(scene_path), str(figures)]
-                started.append((processes.start_module(f'benchmarks.node.{module}', arguments), figures))
+            changing = {**asked, 'seconds': seconds + AFTER_S, 'pids': [planner.pid]}
+            started = [start_measuring(processes, folder, 'bench_world', changing)]
+            for what in scenario.asks:
+                started.append(start_measuring(processes, folder, 'nav2_client', {**asked, 'what': what}))
             for process, _ in reversed(started):
                 wait_for(process, processes, seconds + BEYOND_S)
             bench_world, client = (json.loads(figures.read_text()) for _, figures in started[:2])

@@ -9,7 +9,6 @@ import random
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -31,28 +30,19 @@ PAUSE_S = (0.0, 0.05)
 """Between two requests, so that goals meet ticks at any moment."""
 
 
-@dataclass(frozen=True)
-class Asking:
-    """What is asked for, for how long."""
-
-    size: int
-    seconds: float
-    seed: int
-    what: str
-    """ONE_PATH, NEW_PATHS or CANCELED."""
-
-
 class Client:
-    def __init__(self, watch: measuring.NodeWatch, asking: Asking) -> None:
+    """Asks for ONE_PATH, NEW_PATHS or CANCELED paths on a map of this size."""
+
+    def __init__(self, watch: measuring.NodeWatch, size: int, seed: int, what: str) -> None:
         from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 
-        self._asking = asking
+        self._what = what
         self._watch = watch
-        self._random = random.Random(asking.seed)
-        geometry = MapGeometry(asking.size, asking.size, RESOLUTION_M)
-        self._places = [pose_message(Pose2D(*geometry.centre_of(cell)), 'map', Time()) for cell in corners(asking.size)]
+        self._random = random.Random(seed)
+        geometry = MapGeometry(size, size, RESOLUTION_M)
+        self._places = [pose_message(Pose2D(*geometry.centre_of(cell)), 'map', Time()) for cell in corners(size)]
         self._to_pose, self._through_poses = ComputePathToPose, ComputePathThroughPoses
-        if asking.what == ONE_PATH:
+        if what == ONE_PATH:
             self._client = ActionClient(watch.node, ComputePathToPose, 'compute_path_to_pose')
         else:
             self._client = ActionClient(watch.node, ComputePathThroughPoses, 'compute_path_through_poses')
@@ -60,7 +50,7 @@ class Client:
         self.result_ms: list[float] = []
         self.outcomes: Counter[str] = Counter()
 
-    def ask_for_long(self) -> None:
+    def ask_for_long(self, seconds: float) -> None:
         """For the time asked for, from the first goal that is accepted on."""
         self._watch.wait_until(self._client.server_is_ready, START_LIMIT_S, 'no planner was there')
         deadline = time.monotonic() + START_LIMIT_S
@@ -69,7 +59,7 @@ class Client:
         self.acknowledged_ms.clear()
         self.result_ms.clear()
         self.outcomes.clear()
-        deadline = time.monotonic() + self._asking.seconds
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self._ask()
             self._watch.wait(self._random.uniform(*PAUSE_S))
@@ -85,7 +75,7 @@ class Client:
             self.outcomes['rejected'] += 1
             return False
         result = handle.get_result_async()
-        if self._asking.what == CANCELED:
+        if self._what == CANCELED:
             self._watch.wait(self._random.uniform(*CANCEL_S))
             handle.cancel_goal_async()
         self._watch.wait_until(result.done, RESULT_LIMIT_S, 'no result')
@@ -94,10 +84,10 @@ class Client:
         return True
 
     def _goal(self) -> Any:
-        if self._asking.what == ONE_PATH:
+        if self._what == ONE_PATH:
             return self._to_pose.Goal(goal=self._places[1])
         first = self._random.randrange(4)  # else a search would go on from request to request
-        segments = SEGMENTS if self._asking.what == CANCELED else 1
+        segments = SEGMENTS if self._what == CANCELED else 1
         goals = [self._places[(first + i) % 4] for i in range(segments)]
         return self._through_poses.Goal(goals=goals, start=self._places[first - 1], use_start=True)
 
@@ -108,16 +98,12 @@ def _outcome(result: Any) -> str:
     return 'canceled' if result.status == GoalStatus.STATUS_CANCELED else f'error {result.result.error_code}'
 
 
-def ask(watch: measuring.NodeWatch, asking: Asking) -> dict[str, Any]:
+def ask(watch: measuring.NodeWatch, scene: dict[str, Any]) -> dict[str, Any]:
     """Requests paths, and returns how long results took."""
-    client = Client(watch, asking)
-    client.ask_for_long()
-    return {
-        'acknowledged_ms': client.acknowledged_ms,
-        'result_ms': client.result_ms,
-        'outcomes': client.outcomes,
-    }
+    client = Client(watch, scene['size'], scene['seed'], scene['what'])
+    client.ask_for_long(scene['seconds'])
+    return {name: getattr(client, name) for name in ('acknowledged_ms', 'result_ms', 'outcomes')}
 
 
 if __name__ == '__main__':
-    sys.exit(measuring.main('nav2_client', lambda watch, scene: ask(watch, Asking(**scene))))
+    sys.exit(measuring.main('nav2_client', ask))

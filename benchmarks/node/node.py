@@ -94,18 +94,14 @@ def measured(scenario: NodeScenario, thing: int, seconds: float, seed: int) -> d
         with Processes(folder, domain.environment(folder)) as processes:
             namespaces = [f'/robot_{i}' for i in range(scenario.robots)] if scenario.robots > 1 else ['']
             pids = [start_planner(processes, namespace, scenario.tick_frequency).pid for namespace in namespaces]
-            scene = {
+            scene: dict[str, Any] = {
                 'size': scenario.size,
                 'patches': scenario.patches,
                 'thing': thing,
                 'seconds': seconds,
-                'seed': seed,
-                'namespaces': namespaces,
-                'pids': pids,
             }
-            scene_path, figures_path = folder / 'scene.json', folder / 'figures.json'
-            scene_path.write_text(json.dumps(scene))
-            bench_world = processes.start_module('benchmarks.node.bench_world', [str(scene_path), str(figures_path)])
+            scene |= {'seed': seed, 'namespaces': namespaces, 'pids': pids}
+            bench_world, figures_path = start_measuring(processes, folder, 'bench_world', scene)
             wait_for(bench_world, processes, seconds + BEYOND_S)
             return dict(json.loads(figures_path.read_text()))
 
@@ -115,6 +111,13 @@ def start_planner(processes: Processes, namespace: str, tick_frequency: float) -
     remaps = {'__ns': namespace, 'map': '/map', 'map_updates': '/map_updates'} if namespace else {}
     parameters = {'autostart_node': True, 'tick_frequency': tick_frequency}
     return processes.start_module('tb_planner.ros.node', ros_arguments(parameters, remaps=remaps))
+
+
+def start_measuring(processes: Processes, folder: Path, module: str, scene: dict[str, Any]) -> tuple[Process, Path]:
+    """Starts a module that measures this scene. Returns the process, and the file that its figures will be in."""
+    scene_path, figures = (folder / f'{len(processes.all)}_{what}.json' for what in ('scene', 'figures'))
+    scene_path.write_text(json.dumps(scene))
+    return processes.start_module(f'benchmarks.node.{module}', [str(scene_path), str(figures)]), figures
 
 
 def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None:

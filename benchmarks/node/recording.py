@@ -1,21 +1,26 @@
-"""What recording a run costs the planner node, in the thread of its ticks, and how large the file is."""
+"""What recording a run costs the planner node, in the thread of its ticks, and how large the file is.
+
+`python -m benchmarks.node.recording FIGURES.json --ros-args …` is the planner node with a stop-watch on its recorder.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import numpy as np
 
 from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
-from benchmarks.node.node import BEYOND_S, wait_for
-from tb_planner.recording import read_record
+from benchmarks.node.node import BEYOND_S, percentiles, start_measuring, wait_for
+from tb_planner.recording import Recorder, read_record
 from tb_planner.ros.processes import Domain, Processes, ros_arguments
 
 SECONDS, QUICK_SECONDS = 60.0, 4.0
@@ -54,20 +59,10 @@ def measured(size: int, thing: int, seconds: float, seed: int) -> Row:
         record, figures = folder / 'run.tbrun', folder / 'recording.json'
         with Processes(folder, domain.environment(folder)) as processes:
             parameters = ros_arguments({'autostart_node': True, 'record': str(record)})
-            planner = processes.start_module('benchmarks.node.recorded_planner', [str(figures), *parameters])
-            scene = {
-                'size': size,
-                'patches': True,
-                'thing': thing,
-                'seconds': seconds,
-                'seed': seed,
-                'namespaces': [''],
-                'pids': [planner.pid],
-            }
-            scene_path = folder / 'scene.json'
-            scene_path.write_text(json.dumps(scene))
-            arguments = [str(scene_path), str(folder / 'seen.json')]
-            wait_for(processes.start_module('benchmarks.node.bench_world', arguments), processes, seconds + BEYOND_S)
+            planner = processes.start_module('benchmarks.node.recording', [str(figures), *parameters])
+            scene = {'size': size, 'thing': thing, 'seconds': seconds, 'seed': seed, 'pids': [planner.pid]}
+            bench_world, _ = start_measuring(processes, folder, 'bench_world', scene)
+            wait_for(bench_world, processes, seconds + BEYOND_S)
         return figures_of(json.loads(figures.read_text()), record)
 
 
@@ -80,8 +75,8 @@ def figures_of(times: dict[str, Any], path: Path) -> Row:
     minutes = record.columns['time_us'].sum() / 60e6
     return {
         'ticks': len(ticks),
-        **{f'tick_{name}_us': value for name, value in percentiles(without).items()},
-        **{f'recording_{name}_us': value for name, value in percentiles(recording).items()},
+        **{f'tick_{name}_us': value for name, value in mean_and_percentiles(without).items()},
+        **{f'recording_{name}_us': value for name, value in mean_and_percentiles(recording).items()},
         'share_percent': 100 * float(recording.sum() / without.sum()),
         'megabytes_a_minute': path.stat().st_size / 1e6 / minutes,
         'expansions': int(record.columns['expansions'].sum()),
@@ -89,9 +84,8 @@ def figures_of(times: dict[str, Any], path: Path) -> Row:
     }
 
 
-def percentiles(values: np.ndarray) -> dict[str, float]:
-    p50, p99, most = (float(value) for value in np.percentile(values, (50, 99, 100)))
-    return {'mean': float(values.mean()), 'p50': p50, 'p99': p99, 'max': most}
+def mean_and_percentiles(values: np.ndarray) -> dict[str, float]:
+    return {'mean': float(values.mean()), **percentiles(values.tolist())}
 
 
 FIGURES = {
@@ -124,3 +118,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 RECORDING = Experiment('recording', 'what recording costs a tick of the node', add_arguments, plan, summary)
+
+
+# ---------------------------------------------------------------------- the planner node that is measured
+def run_planner(path: Path, arguments: list[str]) -> int:
+    """Lists what each tick takes, and what of that goes to the recorder, in the time of the ticks' thread."""
+    from tb_planner.ros import node
+
+    ticks_s: list[float] = []
+    recording_s: list[float] = []
+    spent_s = 0.0
+    own_s = min(-(thread_time() - thread_time()) for _ in range(1000))  # what looking at the clock takes
+
+    def added(method: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any) -> Any:
+            nonlocal spent_s
+            began_s = thread_time()
+            result = method(*arguments)
+            spent_s += thread_time() - began_s - own_s
+            return result
+
+        return timed
+
+    def tick(active: node.ActivePlanner) -> None:
+        nonlocal spent_s
+        spent_s, began_s = 0.0, thread_time()
+        usual_tick(active)
+        ticks_s.append(thread_time() - began_s)
+        recording_s.append(spent_s)
+
+    for name in ('searching', 'see', 'end_tick'):
+        setattr(Recorder, name, added(getattr(Recorder, name)))
+    usual_tick = node.ActivePlanner._tick
+    setattr(node.ActivePlanner, '_tick', tick)  # noqa: B010
+    code = node.main(['planner', *arguments])
+    path.write_text(json.dumps({'ticks_s': ticks_s, 'recording_s': recording_s}))
+    return code
+
+
+if __name__ == '__main__':
+    sys.exit(run_planner(Path(sys.argv[1]), sys.argv[2:]))
