@@ -85,28 +85,18 @@ class Source:
         return Line(series, [(x, factor * self.value(measure, series, x, set_name, rate)) for x in xs])
 
     def by_set(self, measure: str, y_label: str, factor: float = 1, y_log: bool = True) -> list[Panel]:
-        names = self.means.series
-        return [
-            Panel(
-                set_name,
-                [self.line(measure, name, set_name, factor=factor) for name in names],
-                LOOK_AHEAD,
-                y_label,
-                y_log=y_log,
-            )
-            for set_name in self.means.sets
-        ]
+        return [self._panel(measure, name, name, 0.0, y_label, factor, y_log) for name in self.means.sets]
 
     def by_rate(self, measure: str, y_label: str, factor: float = 1) -> list[Panel]:
         return [
-            Panel(
-                f'rate {rate:g} %',
-                [self.line(measure, name, rate=rate, factor=factor) for name in self.means.series],
-                LOOK_AHEAD,
-                y_label,
-            )
-            for rate in self.means.rates
+            self._panel(measure, f'rate {rate:g} %', None, rate, y_label, factor, True) for rate in self.means.rates
         ]
+
+    def _panel(
+        self, measure: str, title: str, set_name: str | None, rate: float, y_label: str, factor: float, y_log: bool
+    ) -> Panel:
+        lines = [self.line(measure, name, set_name, rate, factor) for name in self.means.series]
+        return Panel(title, lines, LOOK_AHEAD, y_label, y_log=y_log)
 
 
 # ---------------------------------------------------------------------- the figures

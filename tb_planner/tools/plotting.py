@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ def draw(
     start: Cell,
     goal: Cell,
     expanded: NDArray[np.bool_] | None = None,
-    open_cells: Iterable[Cell] = (),
+    open_cells: Sequence[Cell] = (),
     walked: Sequence[Cell] = (),
     appeared: NDArray[np.bool_] | None = None,
     shortest: Points = (),
@@ -97,20 +97,8 @@ def draw(
     check_matplotlib()
     from matplotlib.figure import Figure
 
-    scene = _Scene(
-        map_,
-        costs,
-        start,
-        goal,
-        expanded,
-        tuple(open_cells),
-        tuple(walked),
-        appeared,
-        tuple(shortest),
-        tuple(driven),
-        tuple(restarts),
-    )
-    page = _lay_out(scene, figures)
+    scene = _Scene(map_, costs, start, goal, expanded, open_cells, walked, appeared, shortest, driven, restarts)
+    page = _Page(scene, figures)
     figure = Figure(figsize=(page.width / DPI, page.height / DPI), dpi=DPI, facecolor='white')
     axes = figure.add_axes(page.map_rectangle)
     _draw_cells(axes, scene, page)
@@ -151,12 +139,12 @@ class _Scene:
     start: Cell
     goal: Cell
     expanded: NDArray[np.bool_] | None
-    open_cells: tuple[Cell, ...]
-    walked: tuple[Cell, ...]
+    open_cells: Sequence[Cell]
+    walked: Sequence[Cell]
     appeared: NDArray[np.bool_] | None
-    shortest: tuple[tuple[float, float], ...]
-    driven: tuple[tuple[float, float], ...]
-    restarts: tuple[tuple[float, float], ...]
+    shortest: Points
+    driven: Points
+    restarts: Points
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
@@ -201,27 +189,28 @@ class _Scene:
         return picture
 
 
-@dataclass(frozen=True)
 class _Page:
     """The layout, in pixels from the top left corner."""
 
-    map_: Map
-    rows: slice
-    columns: slice
-    magnify: int
-    shrink: int
-    unit: float
-    """The unit of lines, letters and marks, in pixels; it grows with the picture."""
-    left: int
-    top: int
-    width: int
-    height: int
-    figures: tuple[str, ...]
-    legend_columns: int
-
-    @property
-    def map_size(self) -> tuple[int, int]:
-        return _map_size(self.rows, self.columns, self.magnify, self.shrink)
+    def __init__(self, scene: _Scene, figures: Sequence[str]) -> None:
+        self.map_ = scene.map_
+        self.in_metres = scene.map_.y_up and scene.map_.origin[2] == 0
+        self.rows, self.columns = scene.window()
+        columns, rows = self.columns.stop - self.columns.start, self.rows.stop - self.rows.start
+        self.magnify = min(-(-SMALL_SIDE // max(rows, columns)), LARGEST_CELL)
+        self.shrink = -(-max(rows, columns) // LARGE_SIDE)
+        self.map_size = -(-columns // self.shrink) * self.magnify, -(-rows // self.shrink) * self.magnify
+        self.unit = unit = max(*self.map_size, 1000) / 1000
+        """The unit of lines, letters and marks, in pixels; it grows with the picture."""
+        self.left, right = round(70 * unit), round(30 * unit)
+        self.width = max(self.map_size[0] + self.left + right, round(NARROWEST_PAGE * unit))
+        self.figures = _wrapped(figures, int((self.width - self.left - right) / (8 * unit)))
+        entries = len(_legend_entries(scene))
+        legend_rows = -(-entries // max(int((self.width - self.left) / (140 * unit)), 1))
+        self.legend_columns = -(-entries // legend_rows)
+        self.top = round((62 + 22 * len(self.figures)) * unit)
+        bottom = round(((54 if scene.map_.y_up else 36) + 24 * legend_rows + 10) * unit)
+        self.height = self.top + self.map_size[1] + bottom
 
     @property
     def map_rectangle(self) -> tuple[float, float, float, float]:
@@ -229,10 +218,6 @@ class _Page:
         width, height = self.map_size
         below = self.height - self.top - height
         return self.left / self.width, below / self.height, width / self.width, height / self.height
-
-    @property
-    def in_metres(self) -> bool:
-        return self.map_.y_up and self.map_.origin[2] == 0
 
     def points(self, cells: Sequence[tuple[float, float]]) -> NDArray[np.float64]:
         """x and y of the centres of cells: metres in the map's frame, or cells."""
@@ -265,44 +250,10 @@ class _Page:
         return max(size * self.unit, min(size / 30, 1.0) * self.magnify)
 
 
-def _lay_out(scene: _Scene, figures: Sequence[str]) -> _Page:
-    rows, columns = scene.window()
-    side = max(rows.stop - rows.start, columns.stop - columns.start)
-    magnify, shrink = min(-(-SMALL_SIDE // side), LARGEST_CELL), -(-side // LARGE_SIDE)
-    map_width, map_height = _map_size(rows, columns, magnify, shrink)
-    unit = max(map_width, map_height, 1000) / 1000
-    left, right = round(70 * unit), round(30 * unit)
-    width = max(map_width + left + right, round(NARROWEST_PAGE * unit))
-    lines = _wrapped(figures, int((width - left - right) / (8 * unit)))
-    entries = len(_legend_entries(scene))
-    legend_rows = -(-entries // max(int((width - left) / (140 * unit)), 1))
-    top = round((62 + 22 * len(lines)) * unit)
-    bottom = round(((54 if scene.map_.y_up else 36) + 24 * legend_rows + 10) * unit)
-    return _Page(
-        map_=scene.map_,
-        rows=rows,
-        columns=columns,
-        magnify=magnify,
-        shrink=shrink,
-        unit=unit,
-        left=left,
-        top=top,
-        width=width,
-        height=top + map_height + bottom,
-        figures=lines,
-        legend_columns=-(-entries // legend_rows),
-    )
-
-
 def _wrapped(figures: Sequence[str], letters: int) -> tuple[str, ...]:
     """The figures in lines that break only between them."""
     unbroken = (figure.replace(' ', '\N{NO-BREAK SPACE}') for figure in figures)
     return tuple(textwrap.wrap(' · '.join(unbroken), letters, break_long_words=False))
-
-
-def _map_size(rows: slice, columns: slice, magnify: int, shrink: int) -> tuple[int, int]:
-    width, height = columns.stop - columns.start, rows.stop - rows.start
-    return -(-width // shrink) * magnify, -(-height // shrink) * magnify
 
 
 def _draw_cells(axes: Axes, scene: _Scene, page: _Page) -> None:
