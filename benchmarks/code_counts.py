@@ -112,16 +112,11 @@ def counts_of(tree: Tree) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------- what is counted by running
-ROS_MAP_FILES = ('maps/cdr.py', 'ros/node.py', 'ros/publishers.py', 'ros/conversions.py')
+ROS_MAP_FILES = ('maps/cdr.py', 'ros/node.py', 'ros/publishers.py')
 """Files around the tick with a new map: the callbacks of the map and the timer, decoding, and the publishers."""
-ROS_REQUEST_FILES = (
-    'ros/node.py',
-    'ros/path_server.py',
-    'ros/path_actions.py',
-    'ros/nav2_messages.py',
-    'navigation/loop.py',
-)
-"""Files around PathPlanner between an action's goal and its result: server, handler, messages, and the tick."""
+ROS_REQUEST_FILES = ('ros/node.py', 'ros/path_actions.py', 'ros/pose_source.py', 'navigation/loop.py')
+"""Files around PathPlanner between an action's goal and its result: the tick, server and handler, and goals to the
+map's frame."""
 TIMER_FRAMES = 1
 """Frames of the node above PlannerLoop.tick: the timer's callback."""
 

@@ -168,6 +168,15 @@ class MapGeometry:
         return (np.asarray(cells, np.float64) + 0.5) * self.resolution_m @ _turn(-yaw) + (x0, y0)
 
 
+def headings(points_m: NDArray[np.float64], last_yaw: float | None = None) -> NDArray[np.float64]:
+    """The direction from each point to the next."""
+    steps = np.diff(points_m, axis=0)
+    yaws = np.zeros(len(points_m))
+    yaws[:-1] = np.arctan2(steps[:, 1], steps[:, 0])
+    yaws[-1] = last_yaw if last_yaw is not None else yaws[-2] if len(yaws) > 1 else 0.0
+    return yaws
+
+
 def _turn(yaw: float) -> NDArray[np.float64]:
     """Turns rows (x, y) by -yaw when multiplied from the right."""
     cos, sin = math.cos(yaw), math.sin(yaw)

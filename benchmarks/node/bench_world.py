@@ -30,7 +30,7 @@ from rclpy.serialization import serialize_message
 from benchmarks.node import measuring
 from benchmarks.node.changing_rooms import Things, corners, rooms
 from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
-from tb_planner.ros.conversions import pose_message
+from tb_planner.ros.publishers import pose_message
 
 RESOLUTION_M = 0.05
 SPEED_M_S = 0.5

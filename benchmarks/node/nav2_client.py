@@ -20,7 +20,7 @@ from benchmarks.node.bench_world import RESOLUTION_M
 from benchmarks.node.changing_rooms import corners
 from benchmarks.node.nav2 import CANCELED, ONE_PATH
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.ros.conversions import pose_message
+from tb_planner.ros.publishers import pose_message
 
 START_LIMIT_S, RESULT_LIMIT_S = 60.0, 10.0
 SEGMENTS = 12

@@ -19,8 +19,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String, UInt32
 
 from tb_planner.geometry import Pose2D
+from tb_planner.maps.cdr import occupancy_from_cdr
 from tb_planner.navigation.navigator import NavigationStatus
-from tb_planner.ros.conversions import occupancy_from_cdr, pose_message
+from tb_planner.ros.publishers import pose_message
 from tb_planner.tools.drive import Drive, Place, length_m
 
 RESTARTS = 'restarts_'

@@ -30,13 +30,11 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from tb_planner.config import PlannerParameters
-from tb_planner.geometry import Pose2D
+from tb_planner.geometry import Pose2D, headings
 from tb_planner.navigation.loop import TickResult
 from tb_planner.navigation.navigator import ControllerPathPolicy, Navigator, thinned
 from tb_planner.navigation.route import Route
-from tb_planner.ros.conversions import headings
-from tb_planner.ros.nav2_messages import path_message
-from tb_planner.ros.path_server import second_node
+from tb_planner.ros.path_actions import path_message, second_node
 from tb_planner.ros.pose_source import MissingPackage
 from tb_planner.ros.throttled_log import ThrottledLog
 

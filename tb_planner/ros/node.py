@@ -31,6 +31,7 @@ with ros_needed_by('planner_node', 'node'):
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
+from tb_planner.maps.cdr import BadMessage
 from tb_planner.maps.map_worker import MapWorker
 from tb_planner.navigation.loop import NO_PLAN, PlannerLoop, TickResult
 from tb_planner.navigation.navigator import NavigationStatus
@@ -38,12 +39,10 @@ from tb_planner.recording import About, Recorder
 from tb_planner.recording.writer import keep_older
 from tb_planner.ros import params
 from tb_planner.ros.bond import make_bond
-from tb_planner.ros.conversions import BadMessage, pose_from_message
 from tb_planner.ros.diagnostics import COMPILED, NOT_COMPILED, Diagnostics, TickStats
 from tb_planner.ros.follow_path import PathFollower, require_follow_path
-from tb_planner.ros.nav2_messages import require_nav2
-from tb_planner.ros.path_actions import DROP_IN, Nav2Planner, PathValidityService
-from tb_planner.ros.pose_source import MissingPackage, RobotPose, TfPose, TopicPose, require_tf
+from tb_planner.ros.nav2_planner import DROP_IN, Nav2Planner, PathValidityService, require_nav2
+from tb_planner.ros.pose_source import MissingPackage, RobotPose, TfPose, TopicPose, pose_from_message, require_tf
 from tb_planner.ros.publishers import IN_ORDER, LATCHED, NEWEST, Publishers
 from tb_planner.ros.throttled_log import ThrottledLog
 

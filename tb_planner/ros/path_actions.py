@@ -1,41 +1,70 @@
-"""What Nav2 expects of a planner server: two actions that compute paths, and the service is_path_valid.
+"""Nav2's planner actions, from a goal to its result.
 
-    request:  PathServer (action's thread) -> ComputePathHandler.tick -> PathPlanner -> PathServer.succeed or fail
+    goal:    PathServer (thread of the actions) keeps it as an ActionRequest
+    tick:    ComputePathHandler makes a PathRequest of it; PathPlanner returns a PathResult with its Route
+    result:  PathServer makes the message of the Route (thread of the actions) and sends it
 
-Goals are rejected while the node is inactive.
+At most one request of an action runs and one is pending, and every request ends. The thread of the actions deals with
+goals, cancels and results; the tick looks for a request and reports how it ended.
+
+rclpy serves a node by one executor, and this package's node by one thread: a goal would wait for the end of a tick, in
+which the search may take as long as a user likes. The search lets other threads run, so a second thread is enough; and
+rclpy cannot share a node between executors, so the actions have a second node.
+
+Nav2's messages are recognised by their fields, so that one source serves Jazzy and later.
 """
 
 from __future__ import annotations
 
+import math
+import threading
 import traceback
-from collections.abc import Callable
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from action_msgs.msg import GoalStatus, GoalStatusArray
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Path
 from numpy.typing import NDArray
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from std_msgs.msg import Header
 
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import TbPlannerError
-from tb_planner.geometry import Pose2D
-from tb_planner.maps.live_map import MapUpdate
-from tb_planner.navigation.loop import LoopSettings, PlannerLoop, TickContext
+from tb_planner.geometry import Pose2D, headings
+from tb_planner.maps.cdr import BadMessage
+from tb_planner.navigation.loop import LoopSettings, TickContext
 from tb_planner.navigation.path_planner import PathPlanner, PathResult, PathStatus
-from tb_planner.navigation.route import Route, invalid_points, nearest_point
-from tb_planner.ros.conversions import BadMessage, pose_from_message
-from tb_planner.ros.nav2_messages import Nav2Types, PathMessage, goals_of, points_of
-from tb_planner.ros.path_server import ActionRequest, ActionThread, PathServer
-from tb_planner.ros.pose_source import RobotPose, TransformNotReady
+from tb_planner.navigation.route import Route
+from tb_planner.ros.diagnostics import TickStats
+from tb_planner.ros.pose_source import RobotPose, TransformNotReady, pose_from_message
 from tb_planner.ros.publishers import LATCHED
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.planner import TickBudget
 
-DROP_IN = PlannerParameters.compute_path_to_pose_action
-"""A planner whose action has this name replaces Nav2's planner server, and serves is_path_valid, too."""
+BURST = QoSProfile(depth=256)
+"""For requests that arrive at once; with ROS's own depth of 10 the rest would never get a response."""
+RESULT_TIMEOUT_S = 10
+"""How long a result is kept for whoever fetches it, as in Nav2."""
+PROBE_S = 0.1
+"""How often the thread measures how late it comes."""
+STOP_S = 5.0
+LAST_ROUNDS = 200
+"""Rounds after the last task: results are sent by tasks that tasks have made, one a round."""
+POSES_AT_ONCE = 200
+"""How many poses of a path's message are made in one piece; each takes about ten microseconds."""
 EXPIRED_S = 1.0
 """A request that is late by this and two ticks more ends without a tick; a tick might have an older path for it."""
 
@@ -46,72 +75,249 @@ PublishPath = Callable[[NDArray[np.float64], float], None]
 """Publishes the points of a path, and the heading at its end."""
 
 
-class Nav2Planner:
-    """Serves Nav2's planner actions from configure to clean-up."""
+# ------------------------------------------------------------------------------------------------------ the server
+def second_node(node: LifecycleNode, what_for: str) -> Node:
+    """Makes <node>_<what_for>, without services of its own. It ignores the process's arguments: a remapped name would
+    name both nodes. rclpy never frees the 0.1 MB of a node's get_type_description."""
+    return Node(
+        f'{node.get_name()}_{what_for}',
+        namespace=node.get_namespace(),
+        context=node.context,
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+        parameter_overrides=[Parameter('start_type_description_service', value=False)],
+    )
 
-    def __init__(self, node: LifecycleNode, types: Nav2Types, parameters: PlannerParameters) -> None:
-        self.types = types
-        self._node = node
-        self._thread = ActionThread(node)
-        self.servers = (
-            PathServer(self._thread, types.to_pose, parameters.compute_path_to_pose_action),
-            PathServer(self._thread, types.through_poses, parameters.compute_path_through_poses_action),
-        )
-        self._controller = ControllerStatus(self._thread.node, parameters.follow_path_action)
-        self._handlers: list[ComputePathHandler] = []
+
+class ActionThread:
+    """Spins a second node for a node's actions."""
+
+    def __init__(self, node: LifecycleNode) -> None:
+        self.node = second_node(node, 'actions')
+        self.times = TickStats(PROBE_S)
+        """Durations are those of acknowledgements; jitter is how long a goal may have to wait for its turn."""
+        self._logger = node.get_logger()
+        self._executor = SingleThreadedExecutor(context=node.context)
+        self._executor.add_node(self.node)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.node.create_timer(PROBE_S, lambda: self.times.begin(perf_counter()), clock=steady)
+        self._tasks: deque[Callable[[], object]] = deque()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name='actions', daemon=True)
+
+    def start(self) -> None:
         self._thread.start()
 
-    def activate(
-        self,
-        parameters: Callable[[], PlannerParameters],
-        poses: RobotPose,
-        log: ThrottledLog,
-        publish_path: PublishPath,
-    ) -> list[ComputePathHandler]:
-        """Accepts goals from now on. A PlannerLoop has to tick the handlers."""
-
-        def stamp() -> Any:
-            return self._node.get_clock().now().to_msg()
-
-        self._handlers = [
-            ComputePathHandler(server, self._controller, parameters, poses, log, publish_path, stamp)
-            for server in self.servers
-        ]
-        for server in self.servers:
-            server.activate()
-        return self._handlers
-
-    def deactivate(self) -> None:
-        for server in self.servers:
-            server.deactivate()
-        self._handlers = []
-
-    def expire(self) -> None:
-        """Every second."""
-        for handler in self._handlers:
-            handler.expire()
+    def do(self, task: Callable[[], object]) -> None:
+        """Runs the task in the thread, in the order of calls, which an executor of rclpy does not keep by itself."""
+        self._tasks.append(task)
+        self._executor.create_task(self._do_next)
 
     def close(self) -> None:
-        self.deactivate()
-        self._thread.close()
+        """Ends the thread after the tasks that it has, and destroys the servers and the node."""
+        if self._thread.ident is not None:
+            self.do(self._stop)
+            self._thread.join(STOP_S)
+            self._stopping = True  # also if it was too busy for that task
+        self._executor.shutdown(timeout_sec=STOP_S)
+        for waitable in list(self.node.waitables):
+            if isinstance(waitable, ActionServer):
+                waitable.destroy()
+        self.node.destroy_node()
 
-    def diagnostics(self) -> dict[str, object]:
-        times = self._thread.times
-        p50, p99, maximum = times.percentiles_ms()
-        jitter_p99, jitter_max = times.jitters_ms()
-        return {
-            'path_requests': sum(server.accepted for server in self.servers) if self._handlers else 0,
-            'paths_found': sum(handler.found for handler in self._handlers),
-            'paths_unchanged': sum(handler.unchanged for handler in self._handlers),
-            'path_searches': sum(handler.searches for handler in self._handlers),
-            'acknowledgement_p50_ms': p50,
-            'acknowledgement_p99_ms': p99,
-            'acknowledgement_max_ms': maximum,
-            'action_thread_jitter_p99_ms': jitter_p99,
-            'action_thread_jitter_max_ms': jitter_max,
-        }
+    def _stop(self) -> None:
+        self._stopping = True
+
+    def _run(self) -> None:
+        rounds_left = LAST_ROUNDS
+        while self.node.context.ok() and rounds_left:
+            try:
+                self._executor.spin_once(timeout_sec=0.001 if self._stopping else PROBE_S)
+            except ExternalShutdownException:
+                return
+            except Exception:  # of rclpy, when a client disappears at the wrong moment; other clients wait
+                self._logger.error(f'action: {traceback.format_exc()}')
+            rounds_left -= self._stopping
+
+    def _do_next(self) -> None:
+        try:
+            self._tasks.popleft()()
+        except Exception:  # other requests wait
+            self._logger.error(f'action: {traceback.format_exc()}')
 
 
+class TimedActionServer(ActionServer):
+    """Keeps the time at which it received a goal."""
+
+    taken_s = 0.0
+
+    def take_data(self) -> Any:
+        data = super().take_data()
+        if 'goal' in data:
+            self.taken_s = perf_counter()
+        return data
+
+
+@dataclass(eq=False)
+class ActionRequest:
+    """An accepted goal of an action."""
+
+    handle: ServerGoalHandle
+    accepted_s: float = field(default_factory=perf_counter)
+
+    @property
+    def message(self) -> Any:
+        return self.handle.request
+
+    @property
+    def age_s(self) -> float:
+        return perf_counter() - self.accepted_s
+
+
+class PathServer:
+    """current(), succeed() and fail() are for the tick; activate() and deactivate() for the lifecycle."""
+
+    def __init__(self, thread: ActionThread, action: Any, name: str) -> None:
+        self.action = action
+        self.accepted = 0
+        self._thread = thread
+        self._lock = threading.Lock()
+        self._is_active = False
+        self._running: ActionRequest | None = None
+        self._pending: ActionRequest | None = None
+        self._server = TimedActionServer(
+            thread.node,
+            action,
+            name,
+            execute_callback=self._not_executed,
+            goal_callback=self._accept_or_reject,
+            handle_accepted_callback=self._take,
+            cancel_callback=self._accept_cancel,
+            goal_service_qos_profile=BURST,
+            cancel_service_qos_profile=BURST,
+            result_service_qos_profile=BURST,
+            result_timeout=RESULT_TIMEOUT_S,
+        )
+
+    def activate(self) -> None:
+        with self._lock:
+            self._is_active, self.accepted = True, 0
+
+    def deactivate(self) -> None:
+        """Rejects goals from now on, and aborts unfinished requests."""
+        with self._lock:
+            self._is_active = False
+            requests = [self._running, self._pending]
+            self._running = self._pending = None
+        for request in requests:
+            self._abort(request, 'the planner was deactivated')
+
+    # -------------------------------------------------------------------------------------------------- for the tick
+    @property
+    def has_request(self) -> bool:
+        with self._lock:
+            return self._running is not None or self._pending is not None
+
+    def current(self) -> ActionRequest | None:
+        """The request that needs a result; a pending one preempts the one that is running."""
+        with self._lock:
+            if self._pending is None:
+                return self._running
+            preempted, self._running, self._pending = self._running, self._pending, None
+            current = self._running
+        self._abort(preempted, 'preempted by another goal')
+        return current
+
+    def fail(self, request: ActionRequest, error: str, text: str) -> bool:
+        """Ends a request without a path; returns False if it has ended already."""
+        if not self._drop(request):
+            return False
+        planning_time_s = request.age_s
+        self._end(request, lambda: result_of(self.action, error, text, None, planning_time_s), False)
+        return True
+
+    def succeed(self, request: ActionRequest, path: PathMessage) -> bool:
+        """Ends a request with a path, whose message the thread of the actions makes; returns False if it has ended
+        already."""
+        if not self._drop(request):
+            return False
+        planning_time_s = request.age_s
+
+        def go_on() -> None:
+            if path.go_on():
+                self._end(request, lambda: result_of(self.action, 'NONE', '', path.message, planning_time_s), True)
+            else:
+                self._thread.do(go_on)  # after goals that have come meanwhile
+
+        self._thread.do(go_on)
+        return True
+
+    # -------------------------------------------------------------------------------------------------- for the thread
+    def _accept_or_reject(self, _: Any) -> GoalResponse:
+        return GoalResponse.ACCEPT if self._is_active else GoalResponse.REJECT
+
+    def _take(self, handle: ServerGoalHandle) -> None:
+        """By now the client knows that the goal is accepted."""
+        self._thread.times.end(perf_counter() - self._server.taken_s)
+        request = ActionRequest(handle)
+        with self._lock:
+            self.accepted += 1
+            dropped, self._pending = (self._pending, request) if self._is_active else (request, None)
+        self._abort(dropped, 'preempted by another goal' if dropped is not request else 'the planner was deactivated')
+
+    def _accept_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        if not handle.is_active:
+            return CancelResponse.REJECT
+        self._thread.do(lambda: self._cancel(handle))  # after it has become canceling
+        return CancelResponse.ACCEPT
+
+    def _cancel(self, handle: ServerGoalHandle) -> None:
+        with self._lock:
+            requests = [request for request in (self._running, self._pending) if request is not None]
+        for request in requests:
+            if request.handle == handle and handle.is_cancel_requested and self._drop(request):
+                self._abort(request, 'canceled')
+
+    # -------------------------------------------------------------------------------------------------- how it ends
+    def _drop(self, request: ActionRequest) -> bool:
+        """Whether the request had no result yet."""
+        with self._lock:
+            if request is self._running:
+                self._running = None
+            elif request is self._pending:
+                self._pending = None
+            else:
+                return False
+        return True
+
+    def _abort(self, request: ActionRequest | None, text: str) -> None:
+        """Without an error code, as in Nav2: nothing is wrong with the request."""
+        if request is not None:
+            planning_time_s = request.age_s
+            self._end(request, lambda: result_of(self.action, 'NONE', text, None, planning_time_s), False)
+
+    def _end(self, request: ActionRequest, make_result: Callable[[], Any], has_succeeded: bool) -> None:
+        """Executes the goal now that its result is known: rclpy would poll one that waits."""
+
+        def conclude(handle: ServerGoalHandle) -> Any:
+            result = make_result()
+            if handle.is_cancel_requested:
+                handle.canceled()
+            elif has_succeeded:
+                handle.succeed()
+            else:
+                handle.abort()
+            return result
+
+        self._thread.do(lambda: request.handle.execute(conclude))
+
+    @staticmethod
+    def _not_executed(_: ServerGoalHandle) -> Any:
+        raise AssertionError('only _end() executes goals')
+
+
+# ------------------------------------------------------------------------------------------------------ the tick
 class ControllerStatus:
     """Whether Nav2's controller server follows a path, by the status topic of its action.
 
@@ -313,45 +519,87 @@ class ComputePathHandler:
         return PathPlanner(parameters.settings(), parameters.path_tolerance_m)
 
 
-class PathValidityService:
-    """Nav2's service is_path_valid, served by the thread of the ticks, which alone may read the grid."""
-
-    def __init__(self, node: LifecycleNode, service_type: Any, loop: PlannerLoop, log: ThrottledLog) -> None:
-        self._node = node
-        self._loop = loop
-        self._log = log
-        self._service = node.create_service(service_type, 'is_path_valid', self._serve)
-
-    def close(self) -> None:
-        self._node.destroy_service(self._service)
-
-    def _serve(self, request: Any, response: Any) -> Any:
-        response.is_valid = False
-        try:
-            invalid = self._invalid(request.path)
-        except Exception:  # the node goes on
-            self._log.error('path', f'path not checked: {traceback.format_exc()}')
-            return response
-        if invalid is not None:
-            response.is_valid = len(invalid) == 0
-            response.invalid_pose_indices = [int(i) for i in invalid]
-        if hasattr(response, 'success'):  # later than Jazzy
-            response.success = invalid is not None
-        return response
-
-    def _invalid(self, path: Any) -> NDArray[np.intp] | None:
-        """Indices of the invalid poses ahead; None if the path cannot be checked."""
-        map_update, frame = self._loop.map, self._loop.frame
-        if map_update is None or not path.poses:
-            return None
-        if path.header.frame_id not in ('', frame):
-            text = f'path is in frame {path.header.frame_id!r}, the map in {frame!r}; it is reported as not valid'
-            self._log.warn('path', text)
-            return None
-        return invalid_ahead(map_update, points_of(path), self._loop.pose)
+# ------------------------------------------------------------------------------------------------------ messages
+def goals_of(request: Any) -> list[PoseStamped]:
+    """The goals of a request of either action: `goal`, after the `viapoints` of later versions; or `goals`, which is a
+    list in Jazzy and a nav_msgs/Goals with its own header in later versions."""
+    if hasattr(request, 'goal'):
+        return [*getattr(request, 'viapoints', ()), request.goal]
+    goals = request.goals
+    if not hasattr(goals, 'goals'):
+        return list(goals)
+    for goal in goals.goals:
+        goal.header.frame_id = goal.header.frame_id or goals.header.frame_id
+    return list(goals.goals)
 
 
-def invalid_ahead(map_update: MapUpdate, points_m: NDArray[np.float64], robot: Pose2D | None) -> NDArray[np.intp]:
-    """Indices of a path's points that the map does not allow, from the point nearest to the robot on."""
-    first = 0 if robot is None else nearest_point(points_m, robot)
-    return first + invalid_points(points_m[first:], map_update.geometry, map_update.grid)
+def result_of(action: Any, error: str, text: str, path: Path | None, planning_time_s: float) -> Any:
+    """error: the name of one of the action's error codes."""
+    result = action.Result()
+    result.error_code = int(getattr(action.Result, error))
+    if hasattr(result, 'error_msg'):
+        result.error_msg = text
+    if path is not None:
+        result.path = path
+    result.planning_time = duration_of(planning_time_s)
+    return result
+
+
+def duration_of(time_s: float) -> Duration:
+    nanoseconds = round(time_s * 1e9)
+    return Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+class PathMessage:
+    """The message of a path, which may be the result of many requests. The first one makes it, piece by piece: a long
+    one takes some ten milliseconds, for which other requests would have to wait."""
+
+    def __init__(self, path: Route, yaws: Sequence[float | None], start_yaw: float, frame: str, stamp: Time) -> None:
+        """yaws: the heading at each of its goals; None is along the path."""
+        self.path = path
+        self._looks = directions(path, yaws, start_yaw)
+        self._message = Path(header=Header(frame_id=frame, stamp=stamp))
+        self._poses: list[PoseStamped] = []
+
+    def go_on(self) -> bool:
+        """Makes another piece; returns whether the message is complete."""
+        header = Header(frame_id=self._message.header.frame_id)
+        piece = slice(len(self._poses), len(self._poses) + POSES_AT_ONCE)
+        self._poses += _poses(header, self.path.points_m[piece], self._looks[piece])
+        return len(self._poses) == len(self._looks)
+
+    @property
+    def message(self) -> Path:
+        while not self._message.poses:
+            if self.go_on():
+                self._message.poses = self._poses
+        return self._message
+
+
+def directions(path: Route, yaws: Sequence[float | None], start_yaw: float) -> list[float]:
+    """Each pose points to the next one, or at a goal as given; a single pose without a yaw points as the start."""
+    looks = headings(path.points_m, start_yaw if len(path.points_m) == 1 else None)
+    for end, yaw in zip(path.ends, yaws, strict=True):
+        if yaw is not None:
+            looks[end] = yaw
+        elif end > 0:
+            looks[end] = looks[end - 1]
+    return [float(look) for look in looks]
+
+
+def path_message(points_m: NDArray[np.float64], looks: Sequence[float], frame: str, stamp: Time) -> Path:
+    """A path through these points with these headings. The poses have no stamps, which TF takes for the newest time:
+    Nav2's controller server transforms the last pose by its stamp, and a path is kept while localisation goes on."""
+    return Path(header=Header(frame_id=frame, stamp=stamp), poses=_poses(Header(frame_id=frame), points_m, looks))
+
+
+def _poses(header: Header, points_m: NDArray[np.float64], looks: Sequence[float]) -> list[PoseStamped]:
+    return [_pose(header, x, y, yaw) for (x, y), yaw in zip(points_m.tolist(), looks, strict=True)]
+
+
+def _pose(header: Header, x_m: float, y_m: float, yaw: float) -> PoseStamped:
+    stamped = PoseStamped(header=header)
+    position, orientation = stamped.pose.position, stamped.pose.orientation
+    position.x, position.y = x_m, y_m
+    orientation.z, orientation.w = math.sin(yaw / 2), math.cos(yaw / 2)
+    return stamped

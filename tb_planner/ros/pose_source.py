@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from builtin_interfaces.msg import Time as Stamp
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
@@ -15,8 +16,8 @@ from rclpy.time import Time
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Pose2D
+from tb_planner.maps.cdr import BadMessage, StampedPose, check_place, yaw_of
 from tb_planner.navigation.loop import PoseSource, ReceivedPose
-from tb_planner.ros.conversions import BadMessage, StampedPose, check_place, pose_from_message, stamp_ns, yaw_of
 from tb_planner.ros.throttled_log import ThrottledLog
 
 TYPES = {'PoseStamped': PoseStamped, 'PoseWithCovarianceStamped': PoseWithCovarianceStamped, 'Odometry': Odometry}
@@ -40,6 +41,20 @@ def require_tf() -> Any:
     except ImportError as error:
         raise MissingPackage(NO_TF) from error
     return tf2_ros
+
+
+def pose_from_message(message: Any, what: str = 'pose') -> StampedPose:
+    """PoseStamped, PoseWithCovarianceStamped or Odometry. Of the orientation only the yaw counts."""
+    pose = getattr(message.pose, 'pose', message.pose)
+    x, y, z = pose.position.x, pose.position.y, pose.position.z
+    check_place(what, x, y, z)
+    orientation = pose.orientation
+    yaw = yaw_of(orientation.x, orientation.y, orientation.z, orientation.w, what)
+    return StampedPose(message.header.frame_id, stamp_ns(message.header.stamp), Pose2D(x, y, yaw))
+
+
+def stamp_ns(stamp: Stamp) -> int:
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
 
 class RobotPose(PoseSource, Protocol):

@@ -1,7 +1,12 @@
-"""What the planner node publishes, with its QoS, and what RViz can show of the search."""
+"""What the planner node publishes, with its QoS, and what RViz can show of the search.
+
+Paths are published as bytes: rclpy would take longer to encode them than everything else takes.
+"""
 
 from __future__ import annotations
 
+import math
+import struct
 from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Point, PoseStamped
+from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from nav_msgs.msg import OccupancyGrid, Path
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
@@ -17,9 +22,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import ColorRGBA, String
 from visualization_msgs.msg import Marker, MarkerArray
 
-from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.geometry import MapGeometry, Pose2D, headings
 from tb_planner.navigation.navigator import NavigationStatus, Navigator
-from tb_planner.ros.conversions import path_as_cdr, pose_message, quaternion_of
 from tb_planner.search.planner import TimeBoundedPlanner
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
@@ -134,3 +138,40 @@ def _marker(name: str, kind: int, pose: Pose2D | None, colour: ColorRGBA, scale:
         marker.pose = pose_message(pose, '', Time()).pose
     marker.scale.x, marker.scale.y, marker.scale.z = scale
     return marker
+
+
+def quaternion_of(yaw: float) -> Quaternion:
+    return Quaternion(x=0.0, y=0.0, z=math.sin(yaw / 2), w=math.cos(yaw / 2))
+
+
+def pose_message(pose: Pose2D, frame: str, stamp: Time) -> PoseStamped:
+    message = PoseStamped()
+    message.header.frame_id = frame
+    message.header.stamp = stamp
+    message.pose.position.x = float(pose.x_m)
+    message.pose.position.y = float(pose.y_m)
+    message.pose.orientation = quaternion_of(pose.yaw)
+    return message
+
+
+def path_as_cdr(points_m: NDArray[np.float64], frame: str, stamp: Time, last_yaw: float | None = None) -> bytes:
+    """nav_msgs/Path through these points, each pointing to the next one; the last has last_yaw, or points on."""
+    name = frame.encode() + b'\0'
+    header = struct.pack('<iII', stamp.sec, stamp.nanosec, len(name)) + name
+    head = _padded(header, 4) + struct.pack('<I', len(points_m))
+    encapsulation = b'\0\1\0\0'
+    if len(points_m) == 0:
+        return encapsulation + head
+    first = _padded(head + header, 8)
+    between = _padded(header, 8)  # every pose ends at a multiple of 8
+    poses = np.zeros(len(points_m), [('pose', '<f8', 7), ('next_header', np.uint8, len(between))])
+    yaws = headings(points_m, last_yaw)
+    poses['pose'][:, :2] = points_m
+    poses['pose'][:, 5] = np.sin(yaws / 2)
+    poses['pose'][:, 6] = np.cos(yaws / 2)
+    poses['next_header'] = np.frombuffer(between, np.uint8)
+    return encapsulation + first + poses.tobytes()[: -len(between)]
+
+
+def _padded(data: bytes, size: int) -> bytes:
+    return data + bytes(-len(data) % size)

@@ -40,9 +40,11 @@ with ros_needed_by('simulator_node'):
     from std_msgs.msg import UInt32
 
 from tb_planner.geometry import Pose2D
+from tb_planner.maps.cdr import BadMessage
 from tb_planner.maps.files import MapError, read_map
 from tb_planner.ros import params as ros_parameters
-from tb_planner.ros.conversions import BadMessage, pose_from_message, pose_message, quaternion_of
+from tb_planner.ros.pose_source import pose_from_message
+from tb_planner.ros.publishers import pose_message, quaternion_of
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.simulation.parameters import SimulatorParameters
 from tb_planner.simulation.robot import Motion

@@ -22,8 +22,8 @@ with ros_needed_by('view_node'):
 
 from tb_planner.geometry import Pose2D
 from tb_planner.ros import params as ros_parameters
-from tb_planner.ros.conversions import pose_message
 from tb_planner.ros.params import parameter
+from tb_planner.ros.publishers import pose_message
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.view.server import HOST, LiveServer
 

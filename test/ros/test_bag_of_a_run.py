@@ -16,7 +16,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from tb_planner.config import PlannerParameters
 from tb_planner.parameters import make
 from tb_planner.recording import read_record
-from tb_planner.ros.conversions import pose_from_message
+from tb_planner.ros.pose_source import pose_from_message
 from tb_planner.tools.bags import open_bag
 from tb_planner.tools.replay import ticks
 

@@ -13,17 +13,9 @@ from nav_msgs.msg import OccupancyGrid, Odometry, Path
 from rclpy.serialization import deserialize_message, serialize_message
 
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.ros.conversions import (
-    MAX_CELLS,
-    BadMessage,
-    occupancy_from_cdr,
-    patch_from_cdr,
-    path_as_cdr,
-    pose_from_message,
-    pose_message,
-    quaternion_of,
-    yaw_of,
-)
+from tb_planner.maps.cdr import MAX_CELLS, BadMessage, occupancy_from_cdr, patch_from_cdr, yaw_of
+from tb_planner.ros.pose_source import pose_from_message
+from tb_planner.ros.publishers import path_as_cdr, pose_message, quaternion_of
 
 STAMP = Time(sec=12, nanosec=34)
 YAWS = st.floats(-3.1, 3.1)

@@ -11,7 +11,8 @@ from helpers.peer import Peer
 from helpers.surroundings import RESOLUTION_M, PlannerPeer, map_message, open_terrain, pose_stamped
 from rclpy.action import ActionClient
 
-from tb_planner.ros.conversions import quaternion_of, yaw_of
+from tb_planner.maps.cdr import yaw_of
+from tb_planner.ros.publishers import quaternion_of
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 

@@ -25,9 +25,17 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.loop import TickContext
 from tb_planner.navigation.route import Route
-from tb_planner.ros.nav2_messages import POSES_AT_ONCE, PathMessage, directions, duration_of, goals_of, result_of
-from tb_planner.ros.path_actions import ComputePathHandler, invalid_ahead
-from tb_planner.ros.path_server import ActionThread
+from tb_planner.ros.nav2_planner import invalid_ahead
+from tb_planner.ros.path_actions import (
+    POSES_AT_ONCE,
+    ActionThread,
+    ComputePathHandler,
+    PathMessage,
+    directions,
+    duration_of,
+    goals_of,
+    result_of,
+)
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import MIN_CHUNK, TickBudget

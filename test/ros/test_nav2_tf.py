@@ -9,7 +9,7 @@ from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_st
 from rclpy.duration import Duration
 from test_planner_start import Frames
 
-from tb_planner.ros.conversions import quaternion_of
+from tb_planner.ros.publishers import quaternion_of
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 pytest.importorskip('tf2_ros', reason='tf2_ros is not installed')

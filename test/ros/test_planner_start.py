@@ -11,8 +11,8 @@ from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_st
 from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
 
-from tb_planner.ros.conversions import quaternion_of
 from tb_planner.ros.processes import ros_arguments
+from tb_planner.ros.publishers import quaternion_of
 
 FAULTY = """
 import sys
