@@ -14,8 +14,8 @@ from helpers.processes import wait_for
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.maps.cdr import pose_from_cdr
-from tb_planner.maps.map_worker import MapWorker
+from tb_planner.maps.cdr import Occupancy, pose_from_cdr
+from tb_planner.maps.map_worker import MapIntake, MapWorker
 from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
 from tb_planner.tools.bags import open_bag
 from tb_planner.tools.replay import ticks
@@ -116,3 +116,34 @@ def test_the_replay_of_a_bag_ticks_as_a_loop_behind_the_map_worker(tmp_path):
         eventful_run.outcome(item.tick) for item in found
     ]
     assert {kind for kind, _ in log} >= {'cleared', 'frame', 'pose_age'}
+
+
+class IntakeThatChangesFrame(MapIntake):
+    """Takes a map in another frame just after the tick has looked for the source, as the worker's thread may."""
+
+    next_map = None
+
+    @property
+    def source(self):
+        source, next_map, self.next_map = self._source, self.next_map, None
+        if next_map is not None:
+            self.take_map(next_map)
+        return source
+
+    @source.setter
+    def source(self, source):
+        self._source = source
+
+
+def test_a_map_in_another_frame_that_arrives_during_a_tick_is_used_in_the_next_one():
+    log, poses = Problems(), ReceivedPose(0.0)
+    maps = IntakeThatChangesFrame(PARAMETERS.map_settings(), log)
+    loop = PlannerLoop(PARAMETERS.loop_settings(), maps, poses, log, perf_counter)
+    maps.take_map(Occupancy('map', 0, GEOMETRY, np.zeros((80, 120), np.int8)))
+    loop.tick(0.0)
+    maps.next_map = Occupancy('odom', 0, GEOMETRY, walls())
+    during, after = loop.tick(0.05), loop.tick(0.1)
+    assert (during.frame, during.map_update) == ('map', None)
+    assert after.frame == 'odom'
+    assert after.map_update is not None
+    assert loop.map is not None

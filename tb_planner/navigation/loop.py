@@ -237,10 +237,11 @@ class PlannerLoop:
         self._budget.begin_tick((self.navigator.goal is not None) + sum(one.has_request for one in self.path_handlers))
         tick, pose, map_update, plan_m, received_s = None, None, None, None, self._maps.received_s
         try:
-            if self._maps.source.frame != self.frame:
-                self._change_frame()
+            source = self._maps.source  # read once: the worker may replace it during the tick
+            if source.frame != self.frame:
+                self._change_frame(source.frame)
                 plan_m = NO_PLAN
-            map_update = self._newest_map(now_s)
+            map_update = self._newest_map(source.live_map, now_s)
             self.pose = pose = self._newest_pose(now_s)
             map_lost = self._map_is_lost(now_s)
             for_navigator = self._replace_navigator() if self._must_start_over else map_update
@@ -261,10 +262,10 @@ class PlannerLoop:
         plan_yaw = None if plan_m is None else self._yaw_at_end(plan_m)
         return TickResult(self.frame, tick, plan_m, plan_yaw, pose, map_update, received_s, self._budget.expansions)
 
-    def _newest_map(self, now_s: float) -> MapUpdate | None:
+    def _newest_map(self, live_map: LiveMap, now_s: float) -> MapUpdate | None:
         if self._maps.taken != self._maps_seen:
             self._maps_seen, self._map_s = self._maps.taken, now_s
-        update = self._cleared_maps.newest(self._maps.source.live_map, now_s, may_wait=self._may_wait())
+        update = self._cleared_maps.newest(live_map, now_s, may_wait=self._may_wait())
         self.map = update or self.map
         return update
 
@@ -318,9 +319,8 @@ class PlannerLoop:
             self.navigator.new_goal(goal)
         return None if self.map is None else replace(self.map, change=None)
 
-    def _change_frame(self) -> None:
+    def _change_frame(self, frame: str) -> None:
         """Drops map, route, pose and goal: nothing is known about where the old frame lies in the new one."""
-        frame = self._maps.source.frame
         before = 'the map before was in' if self.map is not None else 'global_frame is'
         text = f'the map is in frame {frame!r}, {before} {self.frame!r}: map, route, pose and goal are dropped'
         self._problems.error('frame', text)
