@@ -106,7 +106,7 @@ def record_drive(path: Path) -> Path:
     settings = SimulationSettings(world='changing', dt_s=TICK_S / STEPS, seed=1, change=change)
     simulation = Simulation(map_.occupancy, map_.geometry, Pose2D(0.0, 0.0), settings, script)
     simulation.set_goal(goal)
-    live_map = LiveMap(lambda cell_m: CostmapConfig(resolution_m=cell_m, robot_radius_m=0.18, inflation_radius_m=0.55))
+    live_map = LiveMap(CostmapConfig(robot_radius_m=0.18, inflation_radius_m=0.55))
     live_map.full(simulation.whole_map().occupancy, map_.geometry)
     parameters = PlannerParameters(weight=1.5, expansions_per_tick=100, min_improvement=0.05, deviation_tolerance_m=0.3)
     navigator = Navigator(parameters.settings())

@@ -263,9 +263,9 @@ class PlannerParameters:
 
     def map_settings(self) -> MapSettings:
         """How map messages become grids."""
-        return MapSettings(self.costmap_config, self.corner_cutting, self.global_frame, self.period_s)
+        return MapSettings(self.costmap_config(), self.corner_cutting, self.global_frame, self.period_s)
 
-    def costmap_config(self, resolution_m: float) -> CostmapConfig:
+    def costmap_config(self, resolution_m: float = 1.0) -> CostmapConfig:
         """How occupancy becomes cost on a map of this resolution; raises ValueError if the radii are too many cells."""
         return CostmapConfig(
             resolution_m=resolution_m,

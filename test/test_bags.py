@@ -79,7 +79,7 @@ def drive(*, gap=(1e9, 1e9), most=600):
         world='changing', dt_s=PERIOD_S / 2, change=RandomChange(rate=0.4, period_s=0.5), seed=5, robot_radius_m=0.1
     )
     simulation = Simulation(occupancy(), GEOMETRY, START, settings)
-    live_map, navigator = LiveMap(PARAMETERS.costmap_config), Navigator(PARAMETERS.settings())
+    live_map, navigator = LiveMap(PARAMETERS.costmap_config()), Navigator(PARAMETERS.settings())
     pose, heard_s = None, 0.0
     for number in range(most):
         now_s = number * PERIOD_S

@@ -27,7 +27,7 @@ def walls():
 @pytest.fixture
 def live_map():
     """With walls, which the reader knows."""
-    live = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m, unknown_cost=2.0))
+    live = LiveMap(CostmapConfig(unknown_cost=2.0))
     live.full(walls(), GEOMETRY)
     assert not live.latest().cleared
     return live
@@ -124,7 +124,7 @@ class Reader:
     """It waits five seconds for a cleared map, by a clock that the test sets."""
 
     def __init__(self):
-        self.map = BusyMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+        self.map = BusyMap(CostmapConfig())
         self.now_s = 100.0
         self.guard = ClearedMapGuard(5.0, ThrottledLog(logging.getLogger()))
         self.map.full(walls(), GEOMETRY)

@@ -32,7 +32,7 @@ def costmap(obstacles, margin=2):
 
 
 def live(cells):
-    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+    live_map = LiveMap(CostmapConfig())
     live_map.full(cells, GEOMETRY)
     return live_map
 
@@ -63,7 +63,7 @@ def test_a_robot_in_a_thin_wall_has_no_escape_cell_though_most_free_cells_are_on
     cells = np.zeros((200, 200), np.int8)
     cells[:, 96:140] = 99
     cells[:, 100] = 100
-    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+    live_map = LiveMap(CostmapConfig())
     live_map.full(cells, MapGeometry(200, 200, 0.01))
     assert find_escape_cell(live_map.latest(), (100.5, 100.5), 50) is None
 
@@ -85,7 +85,7 @@ def test_if_nothing_is_free_on_the_nearer_side_the_other_one_has_no_escape_cell(
 def test_where_there_is_nothing_free_behind_a_thin_wall_the_robot_can_be_on_one_side_only():
     cells = costmap(wall(20, 20))
     cells[:, 21:] = -1
-    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m, allow_unknown=False))
+    live_map = LiveMap(CostmapConfig(allow_unknown=False))
     live_map.full(cells, GEOMETRY)
     assert find_escape_cell(live_map.latest(), (20.5, 20.5), TOLERANCE) == (17, 20)
 
@@ -339,7 +339,7 @@ def test_however_large_the_tolerance_an_escape_cell_is_looked_for_in_a_bounded_w
     cells = np.full((side, side), 99, np.int8)
     cells[5, 5 + away] = 0
     live_map, geometry = (
-        LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m)),
+        LiveMap(CostmapConfig()),
         MapGeometry(side, side, 0.01),
     )
     live_map.full(cells, geometry)

@@ -1,6 +1,7 @@
 """The newest map, brought up to date by one thread and planned on by another."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,14 +14,13 @@ from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.live_map import LiveMap
 
 RULES = {
-    'plain': lambda resolution_m: CostmapConfig(resolution_m=resolution_m, cost_travel_multiplier=0.0),
-    'weighted': lambda resolution_m: CostmapConfig(resolution_m=resolution_m, allow_unknown=False),
-    'inflated': lambda resolution_m: CostmapConfig(
-        resolution_m=resolution_m,
+    'plain': CostmapConfig(cost_travel_multiplier=0.0),
+    'weighted': CostmapConfig(allow_unknown=False),
+    'inflated': CostmapConfig(
         lethal_threshold=60,
         unknown_cost=2.5,
-        robot_radius_m=resolution_m,
-        inflation_radius_m=3 * resolution_m,
+        robot_radius_m=0.06,
+        inflation_radius_m=0.18,
     ),
 }
 
@@ -41,7 +41,7 @@ def occupancies(draw, shape):
 def geometries(draw):
     side = st.integers(1, 14)
     return MapGeometry(
-        draw(side), draw(side), draw(st.sampled_from((0.5, 0.05))), (draw(st.sampled_from((0.0, 1.5))), 0.0, 0.0)
+        draw(side), draw(side), draw(st.sampled_from((0.06, 0.05))), (draw(st.sampled_from((0.0, 1.5))), 0.0, 0.0)
     )
 
 
@@ -82,7 +82,7 @@ class Model:
                 self.rules = name
 
     def grid(self, **shape):
-        costs = Costmap(self.occupancy, RULES[self.rules](self.geometry.resolution_m)).costs
+        costs = Costmap(self.occupancy, replace(RULES[self.rules], resolution_m=self.geometry.resolution_m)).costs
         return Grid(np.isinf(costs) if self.rules == 'plain' else costs, **shape)
 
 
@@ -213,7 +213,7 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
         assert grid.spare_search is not None
         following = TimeBoundedPlanner(grid, (0, 0), (39, 29), k=20)
         assert grid.spare_search is None
-        costs = Costmap(occupancy, RULES['weighted'](0.05))
+        costs = Costmap(occupancy, replace(RULES['weighted'], resolution_m=0.05))
         observing = TimeBoundedPlanner(Grid(costs.costs, corner_cutting=corner_cutting), (0, 0), (39, 29), k=20)
         for _ in range(120):
             assert following.step() == observing.step()
@@ -278,7 +278,7 @@ def test_other_rules_give_other_costs_of_the_same_occupancy():
     live_map.set_rules(RULES['inflated'])
     second = live_map.latest()
     assert second.change
-    assert np.array_equal(second.grid.costs, Costmap(occupancy, RULES['inflated'](0.05)).costs)
+    assert np.array_equal(second.grid.costs, Costmap(occupancy, replace(RULES['inflated'], resolution_m=0.05)).costs)
     live_map.set_rules(RULES['plain'])
     third = live_map.latest()
     assert third.change is None
@@ -321,7 +321,7 @@ def small():
         (lambda m: m.full(np.full((10, 20), 101, np.int8), MapGeometry(20, 10, 0.05)), ValueError, r'above 100'),
         (lambda m: m.full(np.zeros((10, 20)), MapGeometry(20, 10, 0.05)), ValueError, r'float64, not of whole numbers'),
         (
-            lambda m: m.set_rules(lambda r: CostmapConfig(resolution_m=r, inflation_radius_m=99.0)),
+            lambda m: m.set_rules(CostmapConfig(inflation_radius_m=99.0)),
             ValueError,
             r'more than 1024 cells',
         ),
@@ -353,10 +353,7 @@ def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(mon
 
     monkeypatch.setattr(grid_module, 'MAX_G', 2 * 1393 * 16 * 200 * 2)  # a mean cost of 2 on 20 x 10 cells
 
-    def dear(resolution_m):
-        return CostmapConfig(resolution_m=resolution_m, cost_travel_multiplier=10.0)
-
-    live_map = LiveMap(dear)
+    live_map = LiveMap(CostmapConfig(cost_travel_multiplier=10.0))
     live_map.full(np.zeros((10, 20), np.int8), MapGeometry(20, 10, 0.05))
     if fetched:
         live_map.latest()
@@ -366,7 +363,7 @@ def test_costs_that_the_kernel_has_no_room_for_are_refused_and_the_map_stays(mon
     for refused in (
         lambda: live_map.full(np.full((10, 20), 50, np.int8), MapGeometry(20, 10, 0.05)),
         lambda: live_map.full(np.full((10, 20), 50, np.int8), MapGeometry(20, 10, 0.07)),
-        lambda: live_map.set_rules(lambda r: CostmapConfig(resolution_m=r, cost_travel_multiplier=4000.0)),
+        lambda: live_map.set_rules(CostmapConfig(cost_travel_multiplier=4000.0)),
     ):
         with pytest.raises(ValueError, match=r'mean cost is .*; it must be at most 2.0 on a grid of this size'):
             refused()

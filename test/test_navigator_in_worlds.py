@@ -38,8 +38,7 @@ def flat():
 START, GOAL = Pose2D(1.0, 1.0, 0.0), Pose2D(7.0, 5.0, 1.0)
 
 
-def rules(resolution_m):
-    return CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.22, inflation_radius_m=0.55)
+RULES = CostmapConfig(robot_radius_m=0.22, inflation_radius_m=0.55)
 
 
 class World:
@@ -50,7 +49,7 @@ class World:
         start, goal = (self.placed(geometry, pose) for pose in (START, GOAL))
         settings = SimulationSettings(world=world, dt_s=0.025, **changes)
         self.simulation = Simulation(flat(), geometry, start, settings, script)
-        self.map = LiveMap(rules)
+        self.map = LiveMap(RULES)
         self.navigator = Navigator(node_settings(algorithm=algorithm or tb_wa_star(1.5), k=k))
         self.navigator.new_goal(goal)
         self.simulation.set_goal(goal)
@@ -145,7 +144,7 @@ def test_a_map_that_grows_and_shifts_does_not_stop_a_driving_robot(jitter):
 
 
 def test_the_memory_of_a_map_that_has_moved_is_freed_by_the_thread_that_writes_maps():
-    live_map, navigator = LiveMap(rules), Navigator(node_settings())
+    live_map, navigator = LiveMap(RULES), Navigator(node_settings())
     occupancy = np.zeros((40, 40), np.int8)
     live_map.full(occupancy, MapGeometry(40, 40, CELL_M))
     first = live_map.latest()
@@ -195,7 +194,7 @@ def corridor(closed):
 
 @pytest.mark.parametrize('goal', [Pose2D(1.5, 0.5), Pose2D(1.5, 2.5)])
 def test_no_robot_is_sent_out_of_a_margin_through_an_obstacle(goal):
-    live_map, navigator = LiveMap(rules), Navigator(node_settings())
+    live_map, navigator = LiveMap(RULES), Navigator(node_settings())
     live_map.full(corridor(closed=True), MapGeometry(60, 60, CELL_M))
     navigator.new_goal(goal)
     pose = Pose2D(1.5, 1.5)
@@ -220,7 +219,7 @@ def test_a_robot_that_stops_short_of_its_waypoints_arrives_all_the_same(stops_at
     office = read_map(OFFICE)
     rng = np.random.default_rng(1)
     for _ in range(12):
-        live_map, navigator = LiveMap(rules), Navigator(node_settings(k=100_000))
+        live_map, navigator = LiveMap(RULES), Navigator(node_settings(k=100_000))
         live_map.full(office.occupancy, office.geometry)
         update = live_map.latest()
         places = np.argwhere(~update.grid.blocked)

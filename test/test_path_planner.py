@@ -292,7 +292,7 @@ def test_on_a_costmap_a_robot_in_a_walls_margin_is_not_led_through_the_wall(is_o
     cells[:, (12, 20)] = 100
     if is_open:
         cells[20:24, 13:20] = 0
-    live_map = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+    live_map = LiveMap(CostmapConfig())
     live_map.full(cells, MapGeometry(60, 60, 0.05))
     path_planner = PathPlanner(settings(start_tolerance_m=0.4), 0.5)
     path_planner.update_map(live_map.latest())

@@ -206,8 +206,7 @@ class RecordedTrip(Trip):
         return read_record(path)
 
 
-def margins(resolution_m):
-    return CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
+MARGINS = CostmapConfig(robot_radius_m=0.2, inflation_radius_m=0.2)
 
 
 def wall(x):
@@ -286,9 +285,7 @@ def test_obstacles_margins_and_unknown_cells_are_distinguished(tmp_path):
     occupancy = np.full((30, 40), -1, np.int8)
     occupancy[:, :25] = 0
     occupancy[10:12, 10:12] = 100
-    live = LiveMap(
-        lambda resolution_m: CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.2, inflation_radius_m=0.2)
-    )
+    live = LiveMap(CostmapConfig(robot_radius_m=0.2, inflation_radius_m=0.2))
     live.full(occupancy, MapGeometry(40, 30, 0.1))
     update = live.latest()
     classes = classes_of(update.grid.cost_u16, update.obstacles(update.grid.box), update.unknown(update.grid.box))
@@ -301,7 +298,7 @@ def test_obstacles_margins_and_unknown_cells_are_distinguished(tmp_path):
 def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
     """No cost changes, so no change is reported; the recorder still looks around the robot once a chunk."""
     occupancy = np.full((30, 40), -1, np.int8)
-    live = LiveMap(lambda resolution_m: CostmapConfig(resolution_m=resolution_m))
+    live = LiveMap(CostmapConfig())
     live.full(occupancy, MapGeometry(40, 30, 0.1))
     trip = Trip(open_field(40, 30), (0.55, 0.55), (3.5, 0.55))
     chunks = []
@@ -323,7 +320,7 @@ def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
 def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
     """All ticks are over when the writer comes to the first."""
     occupancy = np.zeros((30, 40), np.int8)
-    live, path = LiveMap(margins), tmp_path / 'trip.tbrun'
+    live, path = LiveMap(MARGINS), tmp_path / 'trip.tbrun'
     trip, seen = Trip(open_field(40, 30), (0.55, 0.55), (3.5, 0.55)), []
     with Recorder(path, About(), chunk_s=1000, real_time=False) as recorder:
         for now in range(6):
@@ -341,9 +338,7 @@ def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
 def test_an_obstacle_in_the_margin_of_another_is_shown(tmp_path):
     occupancy = np.zeros((30, 40), np.int8)
     occupancy[10, 10] = 100
-    live = LiveMap(
-        lambda resolution_m: CostmapConfig(resolution_m=resolution_m, robot_radius_m=0.3, inflation_radius_m=0.3)
-    )
+    live = LiveMap(CostmapConfig(robot_radius_m=0.3, inflation_radius_m=0.3))
     live.full(occupancy, MapGeometry(40, 30, 0.1))
     encoder, updates = Encoder(), [live.latest()]
     occupancy[10, 10:12] = 100

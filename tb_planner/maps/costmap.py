@@ -41,8 +41,8 @@ _BLOCKED = 2**16 - 1  # in the tables
 class CostmapConfig:
     """How occupancy becomes cost. A bad value raises ValueError with the value and its limit."""
 
-    resolution_m: float
-    """Side of a cell."""
+    resolution_m: float = 1.0
+    """Side of a cell; a LiveMap replaces it by that of its map."""
     lethal_threshold: int = 99
     """Occupancy from which on a cell is an obstacle (1 to 100)."""
     allow_unknown: bool = True

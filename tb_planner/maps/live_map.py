@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,6 @@ from tb_planner.search.grid import BLOCKED, Grid, GridChange, OutsideGrid, whole
 
 CLEARED_FRACTION, CLEARED_CELLS = 0.5, 1000
 """A map counts as cleared if at least this fraction of the blocked cells, and this number, are freed at once."""
-
-RulesOf = Callable[[float], CostmapConfig]
-"""From a map's resolution in metres."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +50,10 @@ class LiveMap:
     Bad input raises ValueError with value and limit, and leaves the map as it was.
     """
 
-    def __init__(self, rules: RulesOf, *, corner_cutting: bool = False, neighbours: int = 8, tile: int = TILE) -> None:
-        self._rules_of = rules
+    def __init__(
+        self, rules: CostmapConfig, *, corner_cutting: bool = False, neighbours: int = 8, tile: int = TILE
+    ) -> None:
+        self._rules = rules
         self._corner_cutting = corner_cutting
         self._neighbours = neighbours
         self._tile = tile
@@ -74,7 +73,7 @@ class LiveMap:
         if self._map is not None and self._map.geometry == geometry:
             self._take_in(self._map, values, Box(0, 0, width, height))
         else:
-            self._begin(values.copy(), geometry, CostTable(self._rules_of(geometry.resolution_m)))
+            self._begin(values.copy(), geometry, CostTable(replace(self._rules, resolution_m=geometry.resolution_m)))
 
     def patch(self, occupancy: ArrayLike, at: Cell) -> None:
         """Takes a part of the map whose lowest corner is the cell `at`."""
@@ -91,18 +90,19 @@ class LiveMap:
             )
         self._take_in(self._map, values, box)
 
-    def set_rules(self, rules: RulesOf) -> None:
+    def set_rules(self, rules: CostmapConfig) -> None:
         """Computes the costs again from the same occupancy."""
         self._retired = None
         here = self._map
         if here is not None:
-            conversion, before = CostTable(rules(here.geometry.resolution_m)), here.conversion
+            before = here.conversion
+            conversion = CostTable(replace(rules, resolution_m=here.geometry.resolution_m))
             if conversion.weighted != before.weighted:
                 self._begin(here.occupancy, here.geometry, conversion)
             elif conversion.rules != before.rules:
                 here.conversion = conversion
                 self._update(here, list(here.grid.box.tiles(self._tile)), lambda: setattr(here, 'conversion', before))
-        self._rules_of = rules
+        self._rules = rules
 
     def latest(self, *, leave_cleared: bool = False) -> MapUpdate | None:
         """The update since the last call, or None. Nobody may read the grid of the update before any more.

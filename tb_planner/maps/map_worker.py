@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from tb_planner.maps.cdr import BadMessage, Occupancy, Patch, occupancy_from_cdr, patch_from_cdr
@@ -34,8 +34,8 @@ class ProblemLog(Protocol):
 class MapSettings:
     """How map messages become grids; config.PlannerParameters derives it."""
 
-    costmap_config: Callable[[float], CostmapConfig]
-    """From the map's resolution in metres; raises ValueError if the radii do not suit it."""
+    costmap: CostmapConfig
+    """The resolution of each map replaces its own."""
     corner_cutting: bool
     frame: str
     """The frame of maps that name none, until a map names another."""
@@ -71,7 +71,7 @@ class MapIntake:
         """Replaces the map; bytes are a nav_msgs/OccupancyGrid as serialised. Returns False if it cannot be used."""
         try:
             occupancy = occupancy_from_cdr(message) if isinstance(message, bytes) else message
-            self._settings.costmap_config(occupancy.geometry.resolution_m)
+            replace(self._settings.costmap, resolution_m=occupancy.geometry.resolution_m)  # checks the radii
             frame, source = occupancy.frame or self.source.frame, self.source
             if frame != source.frame:
                 source = self._new_source(frame)
@@ -102,13 +102,13 @@ class MapIntake:
         """Computes the costs of the present map again."""
         self._settings = settings
         try:
-            self.source.live_map.set_rules(settings.costmap_config)
+            self.source.live_map.set_rules(settings.costmap)
         except (ValueError, MemoryError) as error:
             text = f'{error or "not enough memory for other costs"}; the costs stay as they were'
             self._problems.error('parameters', text)
 
     def _new_source(self, frame: str) -> FrameMap:
-        live_map = LiveMap(self._settings.costmap_config, corner_cutting=self._settings.corner_cutting)
+        live_map = LiveMap(self._settings.costmap, corner_cutting=self._settings.corner_cutting)
         return FrameMap(frame, live_map)
 
     def _count(self, received_s: float | None) -> None:
