@@ -72,7 +72,7 @@ class Live:
         return [(time_s, topic, message) for time_s, _, topic, message in sorted(stamped, key=lambda item: item[:2])]
 
 
-def drive(*, gap=(1e9, 1e9), most=600):
+def drive(*, gap=(1e9, 1e9), most=600, pose_timeout_s=PARAMETERS.pose_timeout_s):
     """The robot drives to its goal through rooms in which things appear and vanish; in the gap there is no pose."""
     live = Live()
     settings = SimulationSettings(
@@ -97,7 +97,7 @@ def drive(*, gap=(1e9, 1e9), most=600):
         if number == 1:
             navigator.new_goal(GOAL)
             simulation.set_goal(GOAL)
-        tick = navigator.tick(live_map.latest(), pose if now_s - heard_s <= PARAMETERS.pose_timeout_s else None)
+        tick = navigator.tick(live_map.latest(), pose if now_s - heard_s <= pose_timeout_s else None)
         live.ticks.append(tick)
         live.restarts.update(tick.restarts)
         if tick.status == NavigationStatus.ARRIVED:
@@ -193,6 +193,15 @@ class TestReplay:
         else:
             bag = files.write(tmp_path / 'bag', live.messages())
         found, _ = replayed(bag)
+        assert_same(found, live)
+
+    def test_loses_a_pose_from_transforms_after_the_tolerance_of_transforms(self, tmp_path):
+        assert PARAMETERS.transform_tolerance_s < PARAMETERS.pose_timeout_s
+        live = drive(gap=(2.0, 4.0), pose_timeout_s=PARAMETERS.transform_tolerance_s)
+        messages = live.messages(
+            names={'pose': '/tf'}, pose_message=lambda time_s, pose: transforms(time_s, ('map', 'base_link', pose))
+        )
+        found, _ = replayed(files.write(tmp_path / 'bag', messages))
         assert_same(found, live)
 
     def test_reads_one_file_of_a_bag(self, live, tmp_path):

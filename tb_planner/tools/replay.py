@@ -27,7 +27,7 @@ from tb_planner.recording import About, Recorder
 from tb_planner.recording.record import check_is_no_record
 from tb_planner.recording.writer import may_begin
 from tb_planner.search.algorithms import RestartReason
-from tb_planner.tools.bag_topics import BagError, add_topic_options, topics_of
+from tb_planner.tools.bag_topics import TF, BagError, add_topic_options, topics_of
 from tb_planner.tools.bags import Bag, Event, Goal, open_bag
 from tb_planner.tools.progress import progress_bar
 from tb_planner.tools.tuning.parameter_file import candidate_of, read_parameters
@@ -101,7 +101,10 @@ def ticks(bag: Bag, parameters: PlannerParameters, recorder: Recorder | None = N
     first = next(events, None)
     if first is not None and isinstance(first.what, Occupancy):  # poses and goals come after it, in its frame
         parameters = replace(parameters, global_frame=first.what.frame or parameters.global_frame)
-    robot = _ReplayedRobot(parameters, bag.problems, recorder)
+    pose_timeout_s = parameters.pose_timeout_s
+    if bag.topics.pose.type == TF:
+        pose_timeout_s = max(parameters.transform_tolerance_s, _SAME_TIME_S)  # 0 would be never
+    robot = _ReplayedRobot(parameters, pose_timeout_s, bag.problems, recorder)
     number = 0
     for event in itertools.chain([] if first is None else [first], events):
         if event.time_s > MAX_TICKS * parameters.period_s:
@@ -137,11 +140,17 @@ class _CountedProblems:
 class _ReplayedRobot:
     """A PlannerLoop, and the events of a bag as its maps, poses and goals."""
 
-    def __init__(self, parameters: PlannerParameters, problems: Counter[str], recorder: Recorder | None) -> None:
+    def __init__(
+        self,
+        parameters: PlannerParameters,
+        pose_timeout_s: float,
+        problems: Counter[str],
+        recorder: Recorder | None,
+    ) -> None:
         log = _CountedProblems(problems)
         self.maps = MapIntake(parameters.map_settings(), log)
         self.poses_taken = self.goals_taken = 0
-        self._poses = ReceivedPose(parameters.pose_timeout_s)
+        self._poses = ReceivedPose(pose_timeout_s)
         self._loop = PlannerLoop(parameters.loop_settings(), self.maps, self._poses, log, time.perf_counter)
         self._loop.recorder = self._recorder = recorder
 
