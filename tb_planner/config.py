@@ -46,7 +46,7 @@ class PlannerParameters:
     restart: str = parameter(  # without lazy_as_printed, which is for comparisons: it can lead into obstacles
         '',
         "rule by which a change of the map restarts the search; '' is the algorithm's own rule",
-        choices=('', *(rule for rule in RESTART_RULES if rule != 'lazy_as_printed')),
+        choices=('', *(rule.name for rule in RESTART_RULES.values() if not rule.path_alone)),
     )
     min_improvement: float = parameter(
         0.05, "fraction by which a path's cost must fall or rise to restart the search", low=0, high=0.99

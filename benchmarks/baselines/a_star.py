@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from benchmarks.baselines.agent import Baseline
 from tb_planner.geometry import Cell
 from tb_planner.search import kernel
-from tb_planner.search.algorithms import REASON_CODES, RESTART_RULES, RestartReason, rtba_star, tbaa_star
+from tb_planner.search.algorithms import REASON_CODES, RestartReason, restart_reason, rtba_star, tbaa_star
 from tb_planner.search.grid import Grid, GridChange
 from tb_planner.search.planner import UNBOUNDED, Figures, Status, check_whole
 
@@ -154,7 +154,7 @@ class AStar(Baseline):
         if self._search.failed:
             return RestartReason.NO_PATH
         if self._search.goal_found:
-            return RESTART_RULES[self.algorithm.restart](self._search, change, self.algorithm, 0.0)
+            return restart_reason(self._search, change, self.algorithm, 0.0)
         if self.restart == 'eager' or (self.restart == 'lazy' and len(change.decreased)):
             return RestartReason.EAGER
         return None

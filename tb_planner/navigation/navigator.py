@@ -664,7 +664,7 @@ class ControllerPathPolicy:
             return None
         if tick.plan_changed or not self._is_plan or self.path is None or self.path.goal != goal:
             self._choose(navigator, goal, geometry, pose)
-        plans_stay = navigator.settings.algorithm.restart == 'never'  # even if they are blocked
+        plans_stay = not navigator.settings.algorithm.restart_rule.restarts  # even if they are blocked
         if plans_stay and self.path is not None and not _is_valid_ahead(self.path, navigator, geometry, pose):
             self.reset()
         return self.path

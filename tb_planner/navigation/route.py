@@ -204,19 +204,20 @@ class Route:
         has found this route. None keeps the route; the rule 'never' keeps even a blocked one, see is_valid().
 
         A cost is compared with `expected_cost`, which is to be set on the map that the route was found on."""
-        if algorithm.restart == 'never' or not change:
+        rule = algorithm.restart_rule
+        if not rule.restarts or not change:
             return None
-        if algorithm.restart == 'eager':
+        if rule.any_change:
             return RestartReason.EAGER
-        if not self.is_valid(grid):
+        if rule.invalid_route and not self.is_valid(grid):
             return RestartReason.BLOCKED
         costs = [_cost(grid, self.cells[first : end + 1]) for first, end in self._segments()]
         cost = sum(costs)
         expected = cost if self.expected_cost is None else self.expected_cost
-        if cost > expected * (1.0 + min_improvement):
+        if rule.invalid_route and cost > expected * (1.0 + min_improvement):
             return RestartReason.COST_INCREASED
         self.expected_cost = min(expected, cost)
-        if algorithm.restart == 'lazy' and self._shortcut_opened(grid, change, algorithm, min_improvement, costs):
+        if rule.shortcut and self._shortcut_opened(grid, change, algorithm, min_improvement, costs):
             return RestartReason.SHORTCUT_OPENED
         return None
 

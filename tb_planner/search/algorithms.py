@@ -75,6 +75,10 @@ class Algorithm:
         return self.w_h / self.w_g if self.w_g else math.inf
 
     @property
+    def restart_rule(self) -> RestartRule:
+        return RESTART_RULES[self.restart]
+
+    @property
     def title(self) -> str:
         """The name as the papers write it, with the weight if it has one: 'TB-WA* (w = 1.5)'."""
         spec = ALGORITHMS.get(self.name)
@@ -230,46 +234,62 @@ REASON_CODES = {reason: code for code, reason in enumerate(RestartReason, 1)}
 """The kernel's numbers for the reasons; the kernel itself restarts for the first three."""
 REASONS_BY_CODE = dict(enumerate(RestartReason, 1))
 
-RestartRule = Callable[[Search, GridChange, Algorithm, float], 'RestartReason | None']
+
+@dataclass(frozen=True)
+class RestartRule:
+    """What about a changed map restarts a search: an entry of the table of restart rules.
+
+    A search and a Route (navigation/route.py) are judged by the same entry.
+    """
+
+    name: str
+    any_change: bool = False
+    """Any change restarts the search."""
+    invalid_route: bool = False
+    """A route that is blocked, or whose cost has increased, restarts the search.
+
+    The route is the agent's backtracking moves and the path ahead; the papers look at the path alone."""
+    shortcut: bool = False
+    """A decreased cost that may allow a shorter path restarts the search."""
+    path_alone: bool = False
+    """The search looks at its path alone, as the papers print it. It sends backtracking agents into obstacles."""
+
+    @property
+    def restarts(self) -> bool:
+        """Whether any change restarts a search; if not, an agent whose route is blocked waits."""
+        return self.any_change or self.invalid_route or self.shortcut
 
 
-def never(search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float) -> RestartReason | None:
-    """TB-BFS without restarts, for static maps: an agent whose route is blocked waits."""
+RESTART_RULES: dict[str, RestartRule] = {
+    rule.name: rule
+    for rule in (
+        RestartRule('never'),  # TB-BFS without restarts, for static maps
+        RestartRule('eager', any_change=True),  # eager restarting, 2014
+        RestartRule('lazy', invalid_route=True, shortcut=True),  # RestartSearch?(), Algorithm 3 of 2014
+        RestartRule('path_cost_increased', invalid_route=True),  # StartNewSearch?(), Algorithm 2 of 2012
+        RestartRule('lazy_as_printed', invalid_route=True, shortcut=True, path_alone=True),  # for comparison only
+    )
+}
+
+
+def restart_reason(
+    search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float
+) -> RestartReason | None:
+    """Why a changed map restarts this search by the algorithm's rule; None if it goes on."""
+    rule = algorithm.restart_rule
+    if rule.path_alone:
+        return _restart_reason_as_printed(search, change, algorithm)
+    if rule.any_change:
+        return RestartReason.EAGER if change else None
+    if rule.invalid_route and (code := search.route_invalid_reason()):
+        return REASONS_BY_CODE[code]
+    if rule.shortcut:
+        return could_shorten(search, change.decreased, change.unblocked, algorithm, min_improvement)
     return None
 
 
-def eager(search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float) -> RestartReason | None:
-    """Eager restarting (2014): restart whenever the cost function has changed."""
-    return RestartReason.EAGER if change else None
-
-
-def path_cost_increased(
-    search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float
-) -> RestartReason | None:
-    """StartNewSearch?(), Algorithm 2 of 2012: restart if the route is blocked or its cost has increased.
-
-    The route is the agent's backtracking moves and the path ahead; the paper looks at the path alone.
-    """
-    return REASONS_BY_CODE.get(search.route_invalid_reason())
-
-
-def lazy(search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float) -> RestartReason | None:
-    """RestartSearch?(), Algorithm 3 of 2014: also restart if a decreased cost may allow a shorter path.
-
-    Like path_cost_increased() it looks at the whole route.
-    """
-    if code := search.route_invalid_reason():
-        return REASONS_BY_CODE[code]
-    return could_shorten(search, change.decreased, change.unblocked, algorithm, min_improvement)
-
-
-def lazy_as_printed(
-    search: Search, change: GridChange, algorithm: Algorithm, min_improvement: float
-) -> RestartReason | None:
-    """RestartSearch?(), Algorithm 3 to the letter, for comparison only.
-
-    It looks at the path alone, and so sends backtracking agents into obstacles.
-    """
+def _restart_reason_as_printed(search: Search, change: GridChange, algorithm: Algorithm) -> RestartReason | None:
+    """RestartSearch?(), Algorithm 3 of 2014 to the letter."""
     path = search.branch()
     if np.isin(path, change.increased, kind='table').any():
         return RestartReason.COST_INCREASED if search.is_legal(path) else RestartReason.BLOCKED
@@ -278,11 +298,6 @@ def lazy_as_printed(
     limit = shortcut_limit(search.suffix_cost(path), algorithm, 0.0)
     shorter = search.could_shorten(change.decreased, change.unblocked, False, limit)
     return RestartReason.SHORTCUT_OPENED if shorter else None
-
-
-RESTART_RULES: dict[str, RestartRule] = {
-    rule.__name__: rule for rule in (never, eager, lazy, path_cost_increased, lazy_as_printed)
-}
 
 
 def could_shorten(

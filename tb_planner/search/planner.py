@@ -20,11 +20,11 @@ from tb_planner.search import kernel
 from tb_planner.search.algorithms import (
     REASON_CODES,
     REASONS_BY_CODE,
-    RESTART_RULES,
     Algorithm,
     RestartReason,
     check_algorithm,
     could_shorten,
+    restart_reason,
     tba_star,
 )
 from tb_planner.search.grid import COST_STEPS, GoalBlocked, Grid, GridChange, StartBlocked
@@ -181,9 +181,10 @@ class TimeBoundedPlanner:
         self._search.forget_figures()
         self._search.forget_learned()
         configure(self._search, self.algorithm)
+        rule = self.algorithm.restart_rule
         self._search.set_policy(
-            self.algorithm.restart in ('lazy', 'path_cost_increased'),
-            self.algorithm.restart != 'never',
+            rule.invalid_route and not rule.path_alone,
+            rule.restarts,
             isinstance(k, Resources),
             isinstance(k, Resources) or trace_steps is not None,
             self._min_improvement,
@@ -303,7 +304,8 @@ class TimeBoundedPlanner:
             self._restart(reason)
             return True
         search.stale = True
-        if self.algorithm.restart == 'lazy' and len(change.decreased) and not search.route_reaches_goal():
+        rule = self.algorithm.restart_rule
+        if rule.shortcut and not rule.path_alone and len(change.decreased) and not search.route_reaches_goal():
             self._defer(change)
         return False
 
@@ -610,7 +612,7 @@ class TimeBoundedPlanner:
             return RestartReason.START_BLOCKED
         if misled:
             return RestartReason.HEURISTIC_INVALIDATED
-        return RESTART_RULES[self.algorithm.restart](search, change, self.algorithm, self._min_improvement)
+        return restart_reason(search, change, self.algorithm, self._min_improvement)
 
     def _free_start(self) -> int:
         """The agent's state, or, if it has been blocked, the nearest free one within the tolerance, if there is any."""
