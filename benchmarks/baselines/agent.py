@@ -60,6 +60,11 @@ class Baseline(abc.ABC):
         s = self._search
         return Figures(s.intervals, s.moved, 0, s.expansions, s.searches, s.straight_sum, s.diagonal_sum)
 
+    def _search_arguments(self) -> tuple[Any, ...]:
+        """Grid, start and goal, as the compiled searches take them."""
+        grid, (moves, costs) = self.grid, (self.grid.legal_moves.reshape(-1), self.grid.cost_u16.reshape(-1))
+        return moves, costs, grid.width, grid.neighbours, grid.weighted, self.s_start, self.s_goal
+
     def step(self) -> Status:
         """One interval."""
         self.run(1)

@@ -27,16 +27,7 @@ class DStarLite(Baseline):
         super().__init__(grid, start, goal, k)
         if ties not in TIES:
             raise ValueError(f'ties is {ties!r}; it must be one of {", ".join(TIES)}')
-        self._search = d_star_lite.DStarLiteSearch(
-            grid.legal_moves.reshape(-1),
-            grid.cost_u16.reshape(-1),
-            grid.width,
-            grid.neighbours,
-            grid.weighted,
-            self.s_start,
-            self.s_goal,
-            ties == 'larger_g',
-        )
+        self._search = d_star_lite.DStarLiteSearch(*self._search_arguments(), ties == 'larger_g')
 
     def run(self, intervals: int) -> NDArray[np.int32]:
         check_whole('intervals', intervals, 1)

@@ -76,15 +76,7 @@ class RealTimeAgent(Baseline):
             if value is not None:
                 check_whole(what, value, 1)
         self.name = name
-        self._search = local_search.LocalSearch(
-            grid.legal_moves.reshape(-1),
-            grid.cost_u16.reshape(-1),
-            grid.width,
-            grid.neighbours,
-            grid.weighted,
-            self.s_start,
-            self.s_goal,
-        )
+        self._search = local_search.LocalSearch(*self._search_arguments())
         rule = RULES[name]
         self._search.configure(
             LOOK_AHEAD.index(rule.look_ahead),

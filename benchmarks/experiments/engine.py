@@ -49,6 +49,7 @@ TIME_COLUMNS = ('search_time_s',)
 """Columns that differ between two runs with the same seed, where intervals are counted in expansions."""
 NUMBER = re.compile(r'-?\d+(\.\d+)?')
 Row = dict[str, Any]
+Item = TypeVar('Item')
 GroupKey = TypeVar('GroupKey', bound=Hashable)
 
 
@@ -455,9 +456,9 @@ def timed_s(call: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - begin, result
 
 
-def grouped(rows: Iterable[Row], key: Callable[[Row], GroupKey]) -> dict[GroupKey, list[Row]]:
+def grouped(rows: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:
     """Groups rows by key, keys in the order of their first row."""
-    groups: dict[GroupKey, list[Row]] = {}
+    groups: dict[GroupKey, list[Item]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     return groups

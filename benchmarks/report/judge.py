@@ -24,7 +24,7 @@ from __future__ import annotations
 import enum
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from benchmarks.experiments.engine import grouped
 from benchmarks.report.comparisons import MIN_MAPS, MIN_PROBLEMS, RatioComparison, averaged, comparisons_of
 from benchmarks.report.groups import Groups, NotRun
 
@@ -129,7 +130,7 @@ def decide(
     if not comparisons:
         return Finding(Verdict.INCONCLUSIVE, reason='no rows for any case')
     means = {}
-    for label, group in _grouped(comparisons, lambda one: one.label).items():
+    for label, group in grouped(comparisons, lambda one: one.label).items():
         means[label] = mean_effect([one for one in group if one.main] or group)
     if quantifier == 'average':
         one = averaged(comparisons)
@@ -139,7 +140,7 @@ def decide(
         m = len(comparisons)
         levels = {'all': (1, m), 'any': (m, 1), 'most': (1, 1)}[quantifier]
         wanted = columns or ('set', 'rate', 'x', 'a')
-        named = _grouped(comparisons, lambda one: tuple((name, one.where.get(name)) for name in wanted))
+        named = grouped(comparisons, lambda one: tuple((name, one.where.get(name)) for name in wanted))
         cases = [Case(dict(where), _case_side(some, levels, any_of), some) for where, some in named.items()]
     found = Finding(_verdict([case.side for case in cases], quantifier), cases, means)
     if found.verdict is Verdict.INCONCLUSIVE and not any(one.enough for one in comparisons):
@@ -151,7 +152,7 @@ def decide(
 
 def _case_side(comparisons: list[RatioComparison], levels: tuple[int, int], any_of: Sequence[str] | None) -> int:
     if any_of:
-        named = _grouped(comparisons, lambda one: tuple(one.where.get(name) for name in any_of))
+        named = grouped(comparisons, lambda one: tuple(one.where.get(name) for name in any_of))
         widened = len(named), len(comparisons)
         sides = [min(one.side(*widened) for one in group) for group in named.values()]
         return max(sides)
@@ -169,13 +170,6 @@ def _verdict(sides: list[int], quantifier: str) -> Verdict:
     if mixed:
         return Verdict.MIXED
     return Verdict.SUPPORTED if supported else Verdict.CONTRADICTED if contradicted else Verdict.INCONCLUSIVE
-
-
-def _grouped(comparisons: Iterable[RatioComparison], key: Any) -> dict[Any, list[RatioComparison]]:
-    found: dict[Any, list[RatioComparison]] = {}
-    for one in comparisons:
-        found.setdefault(key(one), []).append(one)
-    return found
 
 
 def mean_effect(comparisons: Sequence[RatioComparison]) -> tuple[float, float, float]:

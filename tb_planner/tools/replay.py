@@ -19,7 +19,6 @@ import numpy as np
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.cdr import Occupancy, Patch
-from tb_planner.maps.live_map import MapUpdate
 from tb_planner.maps.map_worker import MapIntake
 from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
 from tb_planner.navigation.navigator import NavigationStatus, Tick
@@ -42,14 +41,11 @@ _SAME_TIME_S = 1e-6
 
 
 class ReplayedTick(NamedTuple):
-    """A tick, and what went into it."""
+    """A tick, the goal before it, and how long it took."""
 
     time_s: float
-    pose: Pose2D | None
     goal: Pose2D | None
-    update: MapUpdate | None
     tick: Tick
-    expansions: int
     took_s: float
 
 
@@ -174,7 +170,7 @@ class _ReplayedRobot:
         if self._recorder is not None:
             self._recorder.end_tick(took_s)
         if result.tick is not None:
-            yield ReplayedTick(now_s, result.pose, goal, result.map_update, result.tick, result.expansions, took_s)
+            yield ReplayedTick(now_s, goal, result.tick, took_s)
 
 
 # ---------------------------------------------------------------------- the command

@@ -47,23 +47,23 @@ class TestBag:
     def test_gives_each_map_once(self):
         first, second = goals_on_growing_maps(2)
         given = [first, first, second, second, second]
-        places = bag_maps(Path('bag'), given, PlannerParameters())
-        assert [place.map_.occupancy for place in places] == [goal.occupancy for goal in given]
-        assert len({id(place.map_) for place in places}) == 2
+        maps = bag_maps(Path('bag'), given, PlannerParameters())
+        assert [map_.occupancy for map_ in maps] == [goal.occupancy for goal in given]
+        assert len({id(map_) for map_ in maps}) == 2
 
     @pytest.mark.parametrize(('count', 'asked'), [(50, 50), (80, 50), (10, 10)])
     def test_gives_problems_from_all_of_it(self, count, asked):
         given = list(goals_on_growing_maps(50))
-        places = bag_maps(Path('bag'), given, PlannerParameters())
-        drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), count)
-        numbers = [[place.map_ for place in places].index(problem.map_) for problem in drawn]
+        maps = bag_maps(Path('bag'), given, PlannerParameters())
+        drawn = bag_problems(Path('bag'), given, maps, PlannerParameters(), count)
+        numbers = [maps.index(problem.map_) for problem in drawn]
         assert len(numbers) == len(set(numbers)) == asked
         assert set(np.diff(sorted(numbers))) == {50 // asked}
 
     def test_is_asked_no_longer_than_there_is_time(self):
         given = list(goals_on_growing_maps(50))
-        places = bag_maps(Path('bag'), given, PlannerParameters())
-        drawn = bag_problems(Path('bag'), given, places, PlannerParameters(), 50, TimeLimit(40, Clock()))
+        maps = bag_maps(Path('bag'), given, PlannerParameters())
+        drawn = bag_problems(Path('bag'), given, maps, PlannerParameters(), 50, TimeLimit(40, Clock()))
         assert 1 < len(drawn) <= 40 * DRAWN_FRACTION
 
     def test_gives_its_goals_again_with_other_seeds(self):
@@ -74,9 +74,9 @@ class TestBag:
     def test_whose_goals_cannot_be_reached_is_refused(self):
         (given,) = goals_on_growing_maps(1)
         given.occupancy[:, 10] = 100
-        places = bag_maps(Path('bag'), [given], PlannerParameters())
+        maps = bag_maps(Path('bag'), [given], PlannerParameters())
         with pytest.raises(NoProblems, match='of 1 goals none can be reached'):
-            bag_problems(Path('bag'), [given], places, PlannerParameters(), 3)
+            bag_problems(Path('bag'), [given], maps, PlannerParameters(), 3)
 
     def test_gives_its_own_goals(self, tmp_path, capsys):
         pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")

@@ -9,7 +9,7 @@ from typing import Any
 
 from tb_planner.config import PlannerParameters
 from tb_planner.tools import plotting
-from tb_planner.tools.bag_topics import add_topic_options, topics_of
+from tb_planner.tools.bag_topics import add_topic_options
 from tb_planner.tools.progress import progress_bar
 from tb_planner.tools.tuning.comparison import ComparedFile, compare, comparison_text, k_of, remarks
 from tb_planner.tools.tuning.parameter_file import (
@@ -21,7 +21,7 @@ from tb_planner.tools.tuning.parameter_file import (
     with_candidate,
     write_text,
 )
-from tb_planner.tools.tuning.problems import ProblemSource, TuningProblem, read_problems
+from tb_planner.tools.tuning.problems import TuningProblem, read_problems
 from tb_planner.tools.tuning.report import WORLD_TEXTS, check_may_draw, draw_study, heading, reasons, study_text
 from tb_planner.tools.tuning.study import (
     MEASURED_PROBLEMS,
@@ -131,26 +131,11 @@ def make_plan(
 ) -> StudyPlan:
     budget = CpuBudget(parameters.tick_frequency if options.tick_hz is None else options.tick_hz, options.cpu)
     progress(0.0, 'drawing problems')
-    sets = read_problems(source_of(options), parameters, limit)
     return StudyPlan(
-        seen=sets.seen,
-        unseen=sets.unseen,
+        **read_problems(options, parameters, limit)._asdict(),
         budget=budget,
         conditions=TrialConditions(options.world, parameters.min_improvement),
         default=candidate_of(parameters),
-        origin=sets.origin,
-        cut_short=sets.cut_short,
-    )
-
-
-def source_of(options: argparse.Namespace) -> ProblemSource:
-    return ProblemSource(
-        path=options.map,
-        world=options.world,
-        problems=options.problems,
-        seed=options.seed,
-        topics=topics_of(options),
-        base_frame=options.base_frame,
     )
 
 
@@ -184,7 +169,7 @@ def compare_files(options: argparse.Namespace, limit: TimeLimit) -> int:
         print(remark)
     with progress_bar() as progress:
         progress(0.0, 'drawing problems')
-        sets = read_problems(source_of(options), next(iter(parameters.values())), limit)
+        sets = read_problems(options, next(iter(parameters.values())), limit)
         files = make_files(parameters, sets.seen, options.world, limit)
         comparison = compare(files, sets.seen, options.world, limit, progress)
     print(comparison_text(comparison))

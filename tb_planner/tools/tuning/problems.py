@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,14 +14,14 @@ from numpy.typing import NDArray
 
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import BadInput
-from tb_planner.geometry import Cell, MapGeometry, Pose2D
+from tb_planner.geometry import Cell
 from tb_planner.maps.costmap import Costmap, CostmapConfig
 from tb_planner.maps.files import MAP_SUFFIXES, Map, read_map
 from tb_planner.recording.record import check_is_no_record
 from tb_planner.search.algorithms import tba_star
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import Status, find_path
-from tb_planner.tools.bag_topics import TopicNames
+from tb_planner.tools.bag_topics import topics_of
 from tb_planner.tools.bags import BagGoal, is_bag, open_bag
 from tb_planner.tools.tuning.time_limit import (
     DRAWN_FRACTION,
@@ -87,17 +88,6 @@ class TuningProblem:
     seed: int
 
 
-class ProblemSource(NamedTuple):
-    """The map or bag that the command line names, and the problems it asks for."""
-
-    path: Path
-    world: str
-    problems: int
-    seed: int
-    topics: TopicNames
-    base_frame: str
-
-
 class ProblemSets(NamedTuple):
     """The problems of a study."""
 
@@ -111,19 +101,20 @@ class ProblemSets(NamedTuple):
     """Work that the time limit left out."""
 
 
-def read_problems(source: ProblemSource, parameters: PlannerParameters, limit: TimeLimit = NO_LIMIT) -> ProblemSets:
-    """Returns problems on a map or from a bag; raises ValueError."""
-    check_is_no_record(source.path)
-    if is_bag(source.path):
-        return _read_bag(source, parameters, limit)
-    if source.path.suffix.lower() not in MAP_SUFFIXES:
-        raise ValueError(
-            f'{source.path}: maps must be .map or .yaml files, and bags must be folders, .mcap or .db3 files'
-        )
-    count = 2 * source.problems
-    problems = draw_problems(TuningMap.of(read_map(source.path), parameters), count, source.seed, limit)
+def read_problems(
+    options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit = NO_LIMIT
+) -> ProblemSets:
+    """Returns problems on a map or from a bag, as the command line has them; raises ValueError."""
+    path: Path = options.map
+    check_is_no_record(path)
+    if is_bag(path):
+        return _read_bag(options, parameters, limit)
+    if path.suffix.lower() not in MAP_SUFFIXES:
+        raise ValueError(f'{path}: maps must be .map or .yaml files, and bags must be folders, .mcap or .db3 files')
+    count = 2 * options.problems
+    problems = draw_problems(TuningMap.of(read_map(path), parameters), count, options.seed, limit)
     cut_short = [f'{len(problems)} of {count} problems were drawn'] * (len(problems) < count)
-    return ProblemSets(problems[::2], problems[1::2], f'drawn with --seed {source.seed}', cut_short)
+    return ProblemSets(problems[::2], problems[1::2], f'drawn with --seed {options.seed}', cut_short)
 
 
 def draw_problems(map_: TuningMap, count: int, seed: int, limit: TimeLimit = NO_LIMIT) -> list[TuningProblem]:
@@ -176,50 +167,42 @@ def _draw(
 
 
 # ------------------------------------------------------------------------------------------------ goals of a bag
-class PlacedMap(NamedTuple):
-    """A map of a bag, and its geometry."""
-
-    map_: TuningMap
-    geometry: MapGeometry
-
-
-def _read_bag(source: ProblemSource, parameters: PlannerParameters, limit: TimeLimit) -> ProblemSets:
+def _read_bag(options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit) -> ProblemSets:
     """Chooses on the bag's goals and checks on problems drawn on its last map. A static map needs each goal only once;
     in other worlds goals are repeated with other changes."""
     reading = limit.part(READ_FRACTION)
-    with open_bag(source.path, source.topics, source.base_frame) as bag:
+    with open_bag(options.map, topics_of(options), options.base_frame) as bag:
         goals = bag.goals(lambda: reading.is_over)
         cut_short = ['the bag was not read to its end'] * (not bag.read_whole)
-    maps = bag_maps(source.path, goals, parameters)
-    static = source.world == 'static'
-    seen = bag_problems(source.path, goals, maps, parameters, len(goals) if static else source.problems, limit)
+    maps = bag_maps(options.map, goals, parameters)
+    static = options.world == 'static'
+    seen = bag_problems(options.map, goals, maps, parameters, len(goals) if static else options.problems, limit)
     if limit.part(DRAWN_FRACTION).is_over:
         cut_short.append(f'{len(seen)} of {len(goals)} goals were used')
-    unseen = draw_problems(maps[-1].map_, source.problems, source.seed, limit)
-    if len(unseen) < source.problems:
-        cut_short.append(f'{len(unseen)} of {source.problems} others were drawn')
+    unseen = draw_problems(maps[-1], options.problems, options.seed, limit)
+    if len(unseen) < options.problems:
+        cut_short.append(f'{len(unseen)} of {options.problems} others were drawn')
     used = f'{len(seen)} goal' + 's' * (len(seen) != 1)
-    origin = f'the first from {used} of the bag, the others drawn on its last map with --seed {source.seed}'
-    return ProblemSets(seen if static else repeated(seen, source.problems), unseen, origin, cut_short)
+    origin = f'the first from {used} of the bag, the others drawn on its last map with --seed {options.seed}'
+    return ProblemSets(seen if static else repeated(seen, options.problems), unseen, origin, cut_short)
 
 
-def bag_maps(path: Path, goals: Sequence[BagGoal], parameters: PlannerParameters) -> list[PlacedMap]:
+def bag_maps(path: Path, goals: Sequence[BagGoal], parameters: PlannerParameters) -> list[TuningMap]:
     """Returns the map of each goal; goals with the same map share it."""
-    maps: list[PlacedMap] = []
+    maps: list[TuningMap] = []
     for number, goal in enumerate(goals):
         if number and goal.occupancy is goals[number - 1].occupancy:
             maps.append(maps[-1])
         else:
             rules = parameters.costmap_config(goal.geometry.resolution_m)
-            map_ = TuningMap(path.stem, goal.occupancy, rules, parameters.corner_cutting)
-            maps.append(PlacedMap(map_, goal.geometry))
+            maps.append(TuningMap(path.stem, goal.occupancy, rules, parameters.corner_cutting))
     return maps
 
 
 def bag_problems(
     path: Path,
     goals: Sequence[BagGoal],
-    maps: Sequence[PlacedMap],
+    maps: Sequence[TuningMap],
     parameters: PlannerParameters,
     count: int,
     limit: TimeLimit = NO_LIMIT,
@@ -251,14 +234,12 @@ def repeated(problems: Sequence[TuningProblem], count: int) -> list[TuningProble
     return [replace(problems[number % len(problems)], seed=number) for number in range(count)]
 
 
-def _bag_problem(goal: BagGoal, placed: PlacedMap, parameters: PlannerParameters) -> TuningProblem | None:
-    start_cell = _free_cell(placed, goal.start, parameters.start_tolerance_m)
-    goal_cell = _free_cell(placed, goal.goal, parameters.goal_tolerance_m)
-    return None if start_cell is None or goal_cell is None else placed.map_.problem(start_cell, goal_cell)
-
-
-def _free_cell(placed: PlacedMap, pose: Pose2D, tolerance_m: float) -> Cell | None:
-    cell = placed.geometry.cell_of(pose)
-    if not placed.geometry.contains(cell):
-        return None
-    return placed.map_.grid.nearest_free(cell, placed.geometry.whole_cells(tolerance_m))
+def _bag_problem(goal: BagGoal, map_: TuningMap, parameters: PlannerParameters) -> TuningProblem | None:
+    cells = []
+    for pose, tolerance_m in ((goal.start, parameters.start_tolerance_m), (goal.goal, parameters.goal_tolerance_m)):
+        cell = goal.geometry.cell_of(pose)
+        if not goal.geometry.contains(cell):
+            return None
+        cells.append(map_.grid.nearest_free(cell, goal.geometry.whole_cells(tolerance_m)))
+    start, end = cells
+    return None if start is None or end is None else map_.problem(start, end)

@@ -43,23 +43,15 @@ class TrialMeans(NamedTuple):
     def of(cls, results: Sequence[TrialResult]) -> TrialMeans:
         ticks_s = np.concatenate([result.ticks[:, 1] for result in results])
         p99_s, max_s = (float(np.percentile(ticks_s, percent)) if len(ticks_s) else 0.0 for percent in (99, 100))
-
-        def mean(name: str) -> float:
-            return float(np.mean([getattr(result, name) for result in results]))
-
         cost_ratios = [result.cost_ratio for result in results if result.arrived]
+        names = ('intervals', 'weighted_intervals', 'first_move', 'back_moves', 'restarts', 'expansions')
         return cls(
             problems=len(results),
-            arrived=sum(result.arrived for result in results),
-            intervals=mean('intervals'),
-            weighted_intervals=mean('weighted_intervals'),
+            arrived=len(cost_ratios),
             cost_ratio=float(np.mean(cost_ratios)) if cost_ratios else math.nan,
-            first_move=mean('first_move'),
-            back_moves=mean('back_moves'),
-            restarts=mean('restarts'),
-            expansions=mean('expansions'),
             tick_p99_s=p99_s,
             tick_max_s=max_s,
+            **{name: float(np.mean([getattr(result, name) for result in results])) for name in names},
         )
 
 
