@@ -63,7 +63,7 @@ class Live:
     restarts: Counter = field(default_factory=Counter)
 
     def messages(self, *, names=None, pose_message=pose_stamped):
-        """Of a bag, in order."""
+        """The messages of the run for a bag, in order."""
         names = {'map': '/map', 'updates': '/map_updates', 'pose': '/pose', 'goal': '/goal_pose', **(names or {})}
         stamped = [(time_s, 0, names['map'], occupancy_grid(time_s, *news)) for time_s, *news in self.maps]
         stamped += [(time_s, 1, names['updates'], grid_update(time_s, *news)) for time_s, *news in self.patches]
@@ -80,7 +80,7 @@ def drive(*, gap=(1e9, 1e9), most=600, pose_timeout_s=PARAMETERS.pose_timeout_s)
     )
     simulation = Simulation(occupancy(), GEOMETRY, START, settings)
     live_map, navigator = LiveMap(PARAMETERS.costmap_config()), Navigator(PARAMETERS.settings())
-    pose, heard_s = None, 0.0
+    pose, pose_s = None, 0.0
     for number in range(most):
         now_s = number * PERIOD_S
         news = simulation.changed_map() if number else simulation.whole_map()
@@ -92,12 +92,12 @@ def drive(*, gap=(1e9, 1e9), most=600, pose_timeout_s=PARAMETERS.pose_timeout_s)
             live.patches.append((now_s, news.occupancy[box.slices], (box.x0, box.y0)))
             live_map.patch(news.occupancy[box.slices], (box.x0, box.y0))
         if not gap[0] <= now_s < gap[1]:
-            pose, heard_s = simulation.pose, now_s
+            pose, pose_s = simulation.pose, now_s
             live.poses.append((now_s, pose))
         if number == 1:
             navigator.new_goal(GOAL)
             simulation.set_goal(GOAL)
-        tick = navigator.tick(live_map.latest(), pose if now_s - heard_s <= pose_timeout_s else None)
+        tick = navigator.tick(live_map.latest(), pose if now_s - pose_s <= pose_timeout_s else None)
         live.ticks.append(tick)
         live.restarts.update(tick.restarts)
         if tick.status == NavigationStatus.ARRIVED:
@@ -219,7 +219,7 @@ class TestReplay:
         assert_records(read_record(tmp_path / 'run'), live)
 
     def test_a_tick_may_take_its_period_as_in_the_node(self, live, tmp_path):
-        """Whatever bounds its search: a tick takes longer than that, and is late only after its period."""
+        """The budget is the period, whatever bounds the search: a tick is late only after its period."""
         main(['replay', str(files.write(tmp_path / 'bag', live.messages())), '-o', str(tmp_path / 'run')])
         assert read_record(tmp_path / 'run').head['budget_s'] == 0.05
 
@@ -283,7 +283,7 @@ class TestTopics:
             ]
 
     def test_of_the_planner_itself_are_not_taken_for_others(self, tmp_path):
-        """It publishes an OccupancyGrid of expansions, and waypoints."""
+        """The planner itself publishes an OccupancyGrid of expansions, and waypoints."""
         messages = [
             *((time_s, topic.replace('map', 'grid'), message) for time_s, topic, message in still()),
             (0.3, '/expansions', occupancy_grid(0.3, occupancy(), GEOMETRY)),
@@ -351,7 +351,7 @@ class TestBadBags:
         assert 'cut off' not in other
 
     def test_with_a_length_that_is_damaged(self, live, tmp_path):
-        """It asks for more memory than any computer has."""
+        """The damaged length asks for more memory than any computer has."""
         path = files.write_mcap_by_hand(tmp_path / 'bag.mcap', live.messages())
         data = bytearray(path.read_bytes())
         begin = len(files.MAGIC) + 1
@@ -390,7 +390,7 @@ class TestBadBags:
         assert 'odom to base_link' in message
 
     def test_that_are_compressed_files_are_refused_with_advice(self, tmp_path, capsys):
-        """Also to who tunes by one, and might have meant a map."""
+        """The tuner, which also takes maps, refuses them in the same words."""
         path = tmp_path / 'bag_0.mcap.zstd'
         path.write_bytes(b'(\xb5/\xfd')
         for command in ('replay', 'tune'):
@@ -411,7 +411,7 @@ class TestBadBags:
         assert file.read_bytes() == data
 
     def test_whose_clock_was_set_are_not_ticked_through_for_years(self, tmp_path):
-        """As one without a battery: the first messages are of 1970."""
+        """A computer without a clock battery dates its first messages to 1970."""
         messages = [*still(), (1.7e9, '/pose', pose_stamped(1.7e9, START))]
         with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
             some = itertools.islice(ticks(bag, PARAMETERS), 1000)
@@ -479,7 +479,7 @@ class TestGoals:
 
 class TestSnapshots:
     def test_never_hold_more_maps_than_they_may(self):
-        """Also meanwhile, and spread over all that there were."""
+        """The limit holds at every step, and the kept maps are spread over all that there were."""
         snapshots = Snapshots(max_maps=8)
         for number in range(1000):
             values = np.full((2, 3), number % 100, np.int8)

@@ -153,7 +153,7 @@ def test_an_agent_that_has_no_neighbour_but_the_goal_waits():
 @pytest.mark.parametrize('factory', REPEATED)
 @pytest.mark.parametrize('restart', ['eager', 'lazy'])
 def test_after_each_of_two_thousand_changes_the_path_is_a_shortest_one(factory, restart):
-    """With rises and falls; the lazy rule lets pass only what cannot shorten the path."""
+    """Costs increase and decrease; the lazy rule ignores only what cannot shorten the path."""
     rng = np.random.default_rng(1)
     changes = restarts = kept = 0
     while changes < 2000:

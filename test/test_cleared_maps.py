@@ -26,7 +26,7 @@ def walls():
 
 @pytest.fixture
 def live_map():
-    """With walls, which the reader knows."""
+    """A live map with walls that its reader has fetched."""
     live = LiveMap(CostmapConfig(unknown_cost=2.0))
     live.full(walls(), GEOMETRY)
     assert not live.latest().cleared
@@ -111,7 +111,7 @@ def test_obstacles_that_stay_away_are_reported_when_the_rest_is_back(live_map):
 
 # ------------------------------------------------------------------------------------------------------ the guard
 class BusyMap(LiveMap):
-    """Whose reader looks in the middle of the worker's work."""
+    """A live map whose reader looks in the middle of the worker's work."""
 
     reader = staticmethod(lambda: None)
 
@@ -121,7 +121,7 @@ class BusyMap(LiveMap):
 
 
 class Reader:
-    """It waits five seconds for a cleared map, by a clock that the test sets."""
+    """A reader that waits five seconds for a cleared map, by a clock that the test sets."""
 
     def __init__(self):
         self.map = BusyMap(CostmapConfig())
@@ -134,14 +134,14 @@ class Reader:
         return self.guard.newest(self.map, self.now_s, may_wait=may_wait)
 
     def clear(self, cost=0):
-        """And costs of one cell that are others each time."""
+        """Clears the map; cost is the value of one cell, so that each map differs from the last."""
         cells = np.zeros((SIDE, SIDE), np.int8)
         cells[3, 3] = cost
         self.map.full(cells, GEOMETRY)
 
 
 def test_the_wait_for_a_cleared_map_ends_in_time_on_a_map_that_goes_on_changing():
-    """Also if the reader always comes while the worker has taken the map back."""
+    """This holds even if the reader always looks while the worker writes."""
     reader, seen = Reader(), []
     reader.clear()
     assert reader.look() is None

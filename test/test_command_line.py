@@ -48,7 +48,7 @@ def run_process(*arguments, cwd=None):
 
 
 def run_command(*arguments):
-    """Like run_process, but in this process, which saves its start."""
+    """Runs the command in this process, which saves the start of another."""
     command = [str(argument) for argument in arguments]
     with redirect_stdout(io.StringIO()) as output, redirect_stderr(io.StringIO()) as errors:
         try:
@@ -322,7 +322,7 @@ class TestPicture:
         assert room.with_suffix('.png').stat().st_size > 0
 
     def test_of_a_map_with_any_name_is_drawn(self, room):
-        """In which others might see a formula."""
+        """Matplotlib would take the dollar signs of such a name for a formula."""
         odd = room.rename(room.with_name(r'dollars $\no_formula$.map'))
         result = run_command('solve', odd, '--start', 2, 3, '--goal', 8, 6, '--png', odd.with_suffix('.png'))
         assert (result.returncode, result.stderr) == (0, '')
@@ -357,7 +357,7 @@ class TestPixels:
             return figure, np.asarray(image.convert('RGB'))
 
     def in_map(self, figure, pixels, colour):
-        """Where the map's part of the picture has this colour."""
+        """The pixels of the map's part of the picture that have this colour."""
         box = figure.axes[0].get_window_extent()
         top, bottom = (pixels.shape[0] - round(y) for y in (box.y1, box.y0))
         part = pixels[top:bottom, round(box.x0) : round(box.x1)]

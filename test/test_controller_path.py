@@ -24,7 +24,7 @@ WALL_WITH_TWO_DOORS = """
 
 
 class Given:
-    """What a controller would be given on a trip, and what it would do: it drives along its path, cell by cell."""
+    """A controller on a trip: it gets paths and drives along them, cell by cell."""
 
     def __init__(self, trip):
         self.trip = trip
@@ -187,7 +187,7 @@ def test_in_the_goals_cell_a_path_still_has_two_points():
 
 
 def test_of_a_long_route_that_is_held_in_part_the_whole_path_stays():
-    """It has more cells than are held. A search that starts over does not disturb the controller."""
+    """The route has more cells than are held; a restarted search does not disturb the controller."""
     values = open_field(1500, 30)
     given = Given(Trip(values, (0.35, 2.05), (149.0, 2.05), k=1000, algorithm=tb_wa_star(1.5, restart='eager')))
     given.drive(50)

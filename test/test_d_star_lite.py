@@ -52,7 +52,7 @@ def random_patch(rng, values, *kept):
 
 
 def end_search(agent):
-    """In slices, as an agent would; never without end."""
+    """Searches in slices, as an agent would, with a limit."""
     for _ in range(4 * agent.grid.width * agent.grid.height // agent.k + 2):
         if agent.search():
             return
@@ -140,7 +140,7 @@ def test_steps_taken_are_those_of_a_shortest_path(ties):
 @given(problems(), st.sampled_from(TIES))
 @settings(max_examples=60)
 def test_the_first_search_expands_what_a_star_must_and_nothing_that_it_may_not(problem, ties):
-    """All states with f < c* and none with f > c*, g being the distance from the goal."""
+    """The search expands all states with f < c* and none with f > c*; g is the distance from the goal."""
     agent = DStarLite(problem.grid(), problem.start, problem.goal, 10**6, ties=ties)
     end_search(agent)
     g, rhs = search_of(agent).values()

@@ -23,7 +23,7 @@ SETTINGS = node_settings(start_tolerance_m=TOLERANCE, waypoint_distance_m=10.0, 
 
 
 def costmap(obstacles, margin=2):
-    """As Nav2 has it: 100 for obstacles, 99 up to `margin` cells around them."""
+    """A costmap as Nav2 publishes it: 100 for obstacles, 99 up to `margin` cells around them."""
     cells = np.zeros((SIDE, SIDE), np.int8)
     for y, x in np.argwhere(obstacles):
         cells[max(y - margin, 0) : y + margin + 1, max(x - margin, 0) : x + margin + 1] = 99
@@ -42,12 +42,12 @@ def shown(cells):
 
 
 def find_escape_cell(update, position, tolerance, came_from=None):
-    """By a finder that has seen nothing before."""
+    """The escape cell by a finder that remembers nothing."""
     return EscapeFinder().find_cell(update, position, tolerance, came_from)
 
 
 def wall(first, last):
-    """From end to end of the map, in these columns."""
+    """A wall across the whole map, in these columns."""
     obstacles = np.zeros((SIDE, SIDE), bool)
     obstacles[:, first : last + 1] = True
     return obstacles
@@ -115,7 +115,7 @@ def test_out_of_a_small_obstacle_a_robot_goes_to_the_nearest_free_cell(size):
 
 @pytest.mark.parametrize('drawn', ['#####', '.#.#\n####', '#####\n#.#.#\n####.', '####\n#..#\n#..#\n####'])
 def test_wherever_the_robot_is_in_a_small_obstacle_it_gets_out(drawn):
-    """What a scanner has seen of a table, or of the robot itself: a line, an arc, a ring with nothing free in it."""
+    """Obstacles as a scanner sees a table or the robot itself: a line, an arc, a ring with no free cell in it."""
     small = np.array([[c == '#' for c in line] for line in drawn.split()])
     obstacles, rng = np.zeros((SIDE, SIDE), bool), np.random.default_rng(5)
     obstacles[20 : 20 + small.shape[0], 20 : 20 + small.shape[1]] = small
@@ -153,7 +153,7 @@ def test_a_second_obstacle_is_not_crossed():
 
 
 def test_a_wall_that_runs_diagonally_is_a_wall():
-    """Though its cells touch at their corners only."""
+    """The cells of this wall touch at their corners only."""
     obstacles = np.eye(SIDE, dtype=bool)
     update = shown(costmap(obstacles, margin=0))
     assert find_escape_cell(update, (20.5, 20.5), TOLERANCE) is None
@@ -252,7 +252,7 @@ def worked_out(monkeypatch):
 
 
 def test_for_a_robot_that_stays_in_a_wall_nothing_is_worked_out_again(worked_out):
-    """Though its pose is never quite the same, something else on the map changes, and Nav2 requests a path, too."""
+    """The pose varies a little, other cells of the map change, and Nav2 requests a path, too."""
     cells, rng = costmap(wall(20, 20)), np.random.default_rng(6)
     live_map, navigator, path_planner = live(cells), Navigator(SETTINGS), PathPlanner(SETTINGS, 0.0)
     navigator.new_goal(Pose2D(30.5, 20.5))
@@ -290,7 +290,7 @@ def test_the_module_has_no_state_that_changes():
 
 
 def test_what_was_found_before_does_not_count_once_there_is_an_obstacle_before_the_escape_cell(worked_out):
-    """All the time it is a margin at least, so that the grid is the same."""
+    """The cell is always blocked, as margin or as obstacle, so that the grid stays the same."""
     cells, find_escape_cell = costmap(wall(20, 20)), EscapeFinder().find_cell
     live_map = live(cells)
     update = live_map.latest()

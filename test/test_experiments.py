@@ -189,7 +189,7 @@ def test_both_rows_of_table_1_have_the_same_expansions_an_action(quick):
 
 
 def test_a_row_records_whether_the_agent_was_on_another_path_when_the_optimal_one_was_found(quick):
-    """Where a run was before the move of that interval, against a search by itself."""
+    """Compares the place before the move of that interval with a separate search."""
     found = defaultdict(set)
     for task in itertools.islice(tasks_of('2009', PAPER_2009.parts(PartOptions(quick=True))[2:], seed=0), 6):
         ground = MapInstance(task)
@@ -359,7 +359,7 @@ def test_real_time_search_that_follows_whole_paths_searches_less_and_walks_more(
 
 
 def test_a_row_records_in_how_many_intervals_d_star_lite_finds_its_first_path(quick):
-    """It waits until then, and moves from then on: with intervals without end it is the first."""
+    """The agent waits until then and moves from then on; with unlimited intervals it is the first."""
     for row in quick('2012') + quick('ours-replanning'):
         if row['series'] != 'D* Lite':
             assert row['first_path_intervals'] == ''

@@ -69,7 +69,7 @@ class Drive:
     reversals: int = 0
     """Waypoints that lie, on the present route, before the last one."""
     needless_reversals: int = 0
-    """Those of them made while the last one was in sight."""
+    """Reversals made while the last waypoint was in sight."""
     track: list = field(default_factory=list)
     """Position, pose and aim of every tick."""
 
@@ -161,7 +161,7 @@ def sees(terrain, a, b):
 
 
 def sees_with_room(terrain, a, b):
-    """More than grazing a corner."""
+    """Whether b is in sight of a by more than a hair, not just past a corner."""
     hair = 0.02
     return all(
         sees(terrain, (a[0] + dx, a[1] + dy), (b[0] + dx, b[1] + dy))

@@ -73,7 +73,7 @@ def patch_of(rng, values, cells):
 
 
 def snapshot(planner):
-    """All that a planner shows of itself."""
+    """All public state of a planner."""
     return {
         'status': planner.status.name,
         'current_cell': planner.current_cell,
@@ -93,7 +93,7 @@ def snapshot(planner):
 
 
 def as_lists(expanded):
-    """What was expanded since the last interval, in order."""
+    """The states expanded since the last interval, in order."""
     return None if expanded is None else [expanded.is_new, expanded.root, expanded.states.tolist()]
 
 
@@ -133,7 +133,7 @@ def plan_of_a_larger_map(seed):
 
 
 def everything():
-    """As JSON would give it back: tuples as lists."""
+    """All results as JSON returns them: tuples as lists."""
     done = {'problems': [list(intervals_of(seed)) for seed in range(PROBLEMS)]}
     done['larger'] = [plan_of_a_larger_map(seed) for seed in range(4)]
     return json.loads(json.dumps(done))

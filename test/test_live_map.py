@@ -47,7 +47,7 @@ def geometries(draw):
 
 @st.composite
 def calls(draw):
-    """What a worker may be asked to do, one thing after the other; a whole map comes first."""
+    """A sequence of tasks of a worker; a whole map comes first."""
     geometry = draw(geometries())
     done = [('full', draw(occupancies((geometry.height, geometry.width))), geometry)]
     for _ in range(draw(st.integers(1, 8))):
@@ -201,7 +201,7 @@ def test_two_threads_need_no_turns(many_calls):
 
 @pytest.mark.parametrize('corner_cutting', [False, True])
 def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutting):
-    """Over a long sequence of patches and whole maps, by latest() and use_grid() or by observe()."""
+    """Both planners take the same long sequence of patches and maps, by latest() and use_grid() or by observe()."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
         geometry = MapGeometry(40, 30, 0.05)

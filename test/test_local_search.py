@@ -41,7 +41,7 @@ each_algorithm = pytest.mark.parametrize('name', sorted(ALL))
 
 # ------------------------------------------------------------------------------------------------- the plain oracle
 class Plain:
-    """What the algorithms have in common, in dicts, with one move a search."""
+    """The common part of the algorithms, in dicts, with one move a search."""
 
     def __init__(self, terrain, start, goal, k, ties='lifo'):
         self.terrain, self.s_current, self.goal, self.k, self.ties = terrain, start, goal, k, ties
@@ -377,7 +377,7 @@ def cup(side=24):
 
 
 def exact_distances(terrain, goal):
-    """From every cell to the goal, in whole numbers, by Dijkstra's algorithm."""
+    """The distances from every cell to the goal, in whole numbers, by Dijkstra's algorithm."""
     distance, queue = {goal: 0}, [(0, goal)]
     while queue:
         d, s = heapq.heappop(queue)

@@ -66,7 +66,7 @@ each_parameter_file = pytest.mark.parametrize('file', PARAMETER_FILES, ids=lambd
 
 
 def nodes(file):
-    """All below the tree's root."""
+    """All nodes below the tree's root."""
     (tree,) = ElementTree.parse(file).getroot().iter('BehaviorTree')
     return [node for node in tree.iter() if node is not tree]
 
@@ -125,7 +125,7 @@ def test_tb_planner_is_asked_first_and_planner_server_if_it_fails(file):
 
 @each_tree
 def test_a_tb_planner_that_dies_while_it_is_asked_is_not_waited_for_without_end(file):
-    """It is given the time that its requests take at most, and a second in which it ends those that no tick has."""
+    """The limit is the longest time of a request plus the second in which the node ends requests without a tick."""
     (limit,) = (node for node in nodes(file) if node.tag == 'Timeout')
     assert int(limit.get('msec')) >= 1000 * (PlannerParameters.max_planning_time_s + 1.0 + 1.0)
     assert [child.get('name') for child in limit] == ['AskTbPlanner']

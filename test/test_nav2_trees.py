@@ -19,11 +19,11 @@ class Robot:
     def __init__(self, tree):
         self.done = []
         self.codes = {'tb_planner': 0, 'planner_server': 0, 'controller': 0}
-        self.tb_planner_answers = True
+        self.tb_planner_responds = True
         self.tb_planner_has_died = False
-        """After it has accepted a goal."""
+        """Whether tb_planner has died after it accepted a goal."""
         self.paths = []
-        """That the controller was given."""
+        """The paths that the controller was given."""
         action = TREES[tree]
         self.first, self.second = f'ask tb_planner/{action}', f'ask {action} for GridBased'
         leaves = {
@@ -53,7 +53,7 @@ class Robot:
             f'ask {ports["server_name"]}' + (f' for {ports["planner_id"]}' if 'planner_id' in ports else '')
         )
         assert 'there' in (ports.get('goal'), *ports.get('goals', []))
-        if who == 'tb_planner' and not self.tb_planner_answers:
+        if who == 'tb_planner' and not self.tb_planner_responds:
             return FAILURE, {}
         if who == 'tb_planner' and self.tb_planner_has_died:
             return RUNNING, {}
@@ -92,7 +92,7 @@ def test_planner_server_is_asked_where_tb_planner_has_no_path(robot):
 
 
 def test_planner_server_is_asked_where_tb_planner_does_not_respond(robot):
-    robot.tb_planner_answers = False
+    robot.tb_planner_responds = False
     assert robot.tree.tick(0) == RUNNING
     assert robot.done == [robot.first, robot.second]
     assert robot.paths == ['planner_server']

@@ -136,9 +136,9 @@ def test_a_map_that_grows_and_shifts_does_not_stop_a_driving_robot(jitter):
         world.navigator.new_goal(goal)
         before = len(world.ticks)
         world.run()
-        under_way = world.statuses[before:]
-        under_way = under_way[under_way.index(S.NAVIGATING) : -1]
-        assert under_way.count(S.NAVIGATING) >= len(under_way) - 3
+        driving = world.statuses[before:]
+        driving = driving[driving.index(S.NAVIGATING) : -1]
+        assert driving.count(S.NAVIGATING) >= len(driving) - 3
     assert world.moves > 20
     assert world.restarts.count(RestartReason.MAP_MOVED) > 20
 
@@ -183,7 +183,7 @@ def test_a_corridor_that_closes_and_opens_again_is_waited_for():
 
 
 def corridor(closed):
-    """Of 0.3 m, too narrow for a robot of 0.22 m, with free ground on both sides of its walls; perhaps with no ends."""
+    """A corridor of 0.3 m, too narrow for a robot of 0.22 m, with free ground beside its walls, open or closed."""
     occupancy = np.zeros((60, 60), np.int8)
     first = 0 if closed else 24
     occupancy[[26, 33], first:] = 100
@@ -215,7 +215,7 @@ def test_no_robot_is_sent_out_of_a_margin_through_an_obstacle(goal):
 
 @pytest.mark.parametrize('stops_at_m', [0.02, 0.05, 0.1])
 def test_a_robot_that_stops_short_of_its_waypoints_arrives_all_the_same(stops_at_m):
-    """In the office, where costs are high along the walls, from and to places drawn at random."""
+    """Drives in the office, where costs are high along the walls, between random places."""
     office = read_map(OFFICE)
     rng = np.random.default_rng(1)
     for _ in range(12):

@@ -73,7 +73,7 @@ class Client:
         return result
 
     def cost(self, result):
-        """Of a path, in cells, from centre to centre."""
+        """The cost of a path, in cells, from centre to centre."""
         cells = [self.geometry.cell_at(*point) for point in result.path.points_m.tolist()]
         assert not any(self.values[y, x] for x, y in cells)
         assert all(self.grid.step_cost(a, b) < math.inf for a, b in itertools.pairwise(cells) if a != b)
@@ -233,7 +233,7 @@ def test_a_path_to_a_goal_that_is_cut_off_ends_at_the_reachable_cell_nearest_to_
 
 
 def test_a_goal_that_is_cut_off_takes_no_look_at_the_whole_map():
-    """Of 4,000,000 cells; the search has seen a room of 100. No tick may grow with the map."""
+    """The map has 4,000,000 cells, the searched room 100: no tick may grow with the map."""
     blocked = open_field(2000, 2000)
     blocked[:12, 11] = blocked[11, :12] = True
     client = Client(blocked, tolerance_m=0.3)
@@ -286,7 +286,7 @@ def test_a_robot_in_an_obstacles_margin_gets_a_path_from_where_it_is():
 
 @pytest.mark.parametrize('is_open', [False, True])
 def test_on_a_costmap_a_robot_in_a_walls_margin_is_not_led_through_the_wall(is_open):
-    """Which has free cells nearer on its other side than where the robot is, all of which is margin."""
+    """Free cells on the other side of the wall are nearer than those on the robot's side, which is all margin."""
     cells = np.zeros((60, 60), np.int8)
     cells[:, 8:25] = 99
     cells[:, (12, 20)] = 100
@@ -494,7 +494,7 @@ def test_a_shortcut_that_opens_makes_another_path_and_one_that_saves_little_does
 
 
 def closed_door():
-    """And the door's cell: once it is open the path is much shorter."""
+    """A map and the cell of its closed door: once it is open, the path is much shorter."""
     blocked = picture(WALL_WITH_DOORS)
     blocked[0, 9] = True
     return blocked, (9, 1)
@@ -577,7 +577,7 @@ def test_on_a_map_that_grows_the_path_stays_and_on_one_that_puts_a_wall_there_it
 
 
 def test_on_a_map_that_grows_a_path_stays_only_if_each_step_of_it_is_legal_there():
-    """It does not stay if only a path beside it is."""
+    """It does not stay if only a path beside it is legal."""
     client = Client(open_field(20, 20), algorithm=tba_star())
     path = client.ask((0.05, 0.05), (1.55, 1.55)).path
     larger = np.pad(client.values, ((0, 0), (0, 1)))
@@ -661,7 +661,7 @@ def test_another_algorithm_finds_another_path_and_other_lengths_do_not():
 
 
 def test_when_the_robot_is_done_with_a_goal_the_rest_of_its_path_serves():
-    """As with Nav2's RemovePassedGoals."""
+    """Nav2's RemovePassedGoals leaves out goals in this manner."""
     client = Client(picture(WALL_WITH_DOORS))
     goals = [(1.75, 0.15, 1.0), (1.75, 0.85, 2.0), (0.35, 0.85, 3.0)]
     path = client.ask((0.35, 0.15), *goals, steps=2).path
@@ -700,8 +700,7 @@ def test_goals_left_out_behind_the_robot_make_another_path_if_it_is_past_more_of
 @pytest.mark.parametrize('restart', ['lazy', 'eager', 'path_cost_increased', 'never'])
 @pytest.mark.parametrize('seed', range(12))
 def test_whatever_the_map_does_a_path_is_legal_and_costs_no_more_than_the_algorithm_guarantees(seed, restart):
-    """Against find_path on the map as it is at the moment of the result. The last two rules do not look for shortcuts
-    that have opened."""
+    """Compares with find_path on the map at the moment of the result; the last two rules do not look for shortcuts."""
     random = np.random.default_rng(seed)
     blocked = random.random((30, 30)) < 0.25
     start, goal = (2, 3), (26, 25)
@@ -778,7 +777,7 @@ class Wanderer:
         return self.client.ask(self.place, *self.goals, k=k, anew=anew)
 
     def check(self, path):
-        """What lies ahead of the robot is legal, and leads by all goals."""
+        """Checks that the path ahead of the robot is legal and passes all goals."""
         geometry, values, grid = self.client.geometry, self.client.values, self.client.grid
         distance = np.hypot(*(path.points_m - self.place).T)
         assert distance.min() <= NEAR_M

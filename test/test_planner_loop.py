@@ -74,7 +74,7 @@ class Problems(list):
 
 
 def ticks_of_a_worker(messages, parameters, count):
-    """As in the node: serialised messages, a map worker in its thread, poses and goals only in the map's frame."""
+    """A loop as in the node: serialised messages, a map worker in its thread, poses and goals in the map's frame."""
     log, poses, results = Problems(), ReceivedPose(parameters.pose_timeout_s), []
     worker = MapWorker(parameters.map_settings(), log, perf_counter)
     loop = PlannerLoop(parameters.loop_settings(), worker.intake, poses, log, perf_counter)

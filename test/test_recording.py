@@ -175,7 +175,7 @@ def test_places_are_centres_of_cells_where_there_are_no_metres(tmp_path):
 
 # -------------------------------------------------------------------------------------------------- a navigator
 class RecordedTrip(Trip):
-    """As Trip, with a recorder that looks on."""
+    """A Trip that is recorded."""
 
     def __init__(self, path, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -318,7 +318,7 @@ def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
 
 
 def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
-    """All ticks are over when the writer comes to the first."""
+    """The writer begins after the last tick."""
     occupancy = np.zeros((30, 40), np.int8)
     live, path = LiveMap(MARGINS), tmp_path / 'trip.tbrun'
     trip, seen = Trip(open_field(40, 30), (0.55, 0.55), (3.5, 0.55)), []
@@ -603,7 +603,7 @@ def test_a_title_that_is_no_text_is_refused(tmp_path):
 
 
 def test_a_full_disk_is_reported_and_closing_does_not_fail(tmp_path):
-    """What the file has not taken is in its buffer still, and closing it tries again."""
+    """Data that could not be written stays in the buffer, and closing the file tries again."""
     written_by = RecordWriter('/dev/null', About(), chunk_s=1000)
     written_by._file.close()
     written_by._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
@@ -630,7 +630,7 @@ def test_only_a_record_is_written_over(tmp_path):
 
 
 def test_only_a_record_is_emptied(tmp_path):
-    """As whoever shows a run does before it begins."""
+    """A viewer empties the record before the run begins."""
     path, link = tmp_path / 'planner.yaml', tmp_path / 'run.tbrun'
     path.write_text('tb_planner: {}')
     link.symlink_to(path)
@@ -710,7 +710,7 @@ def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):
 
 
 def test_a_jump_of_the_clock_adds_no_time_to_the_record(tmp_path):
-    """As a simulated one may be, on by decades or back."""
+    """A simulated clock may jump by decades, forwards or back."""
     path = tmp_path / 'run.tbrun'
     writes = RecordWriter(path, About())
     for time_s in (0.0, 0.5, 1.7e9, 1.7e9 + 0.5, 3.0, 3.5):

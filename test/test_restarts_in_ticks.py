@@ -50,7 +50,7 @@ class Costs:
         return [v for v in near if self.arc(u, v) is not None]
 
     def along(self, route):
-        """What the route costs, None if it is blocked."""
+        """The cost of the route; None if it is blocked."""
         arcs = [self.arc(u, v) for u, v in pairwise(route)]
         return None if None in arcs else sum(arcs)
 
@@ -78,7 +78,7 @@ def arcs_that_fell(old, new):
 
 
 class Watch:
-    """What the search was like before a change, and what the change should do to it."""
+    """The state of the search before a change, and the expected effect of the change."""
 
     def __init__(self, navigator, expected):
         planner = navigator.planner
@@ -111,8 +111,8 @@ class Watch:
         w = Fraction(self.algorithm.w_h, self.algorithm.w_g)
         limit = remaining * (1 - self.min_improvement)
         for u, v, changed in arcs_that_fell(old, new):
-            by_way_of = h(self.route[0], u) + new.arc(u, v) + h(v, self.target)
-            if w * by_way_of < limit and (self.found or self.is_next_to_closed(new, changed)):
+            through = h(self.route[0], u) + new.arc(u, v) + h(v, self.target)
+            if w * through < limit and (self.found or self.is_next_to_closed(new, changed)):
                 return True
         return False
 
@@ -189,8 +189,8 @@ class Goals:
         if trip.navigator.goal is None:
             self.new_goal()
         navigator, planner = trip.navigator, trip.navigator.planner
-        is_on_its_way = planner is not None and trip.last.status in (S.NAVIGATING, S.WAITING)
-        watch = Watch(navigator, self.expected) if is_on_its_way else None
+        is_navigating = planner is not None and trip.last.status in (S.NAVIGATING, S.WAITING)
+        watch = Watch(navigator, self.expected) if is_navigating else None
         old = Costs(trip.values)
         trip.change_map(self.changed_values())
         new = Costs(trip.values)

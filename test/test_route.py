@@ -67,7 +67,7 @@ def rules(draw):
 @settings(max_examples=1500, deadline=None)
 @given(problems(), rules(), st.sampled_from((0.0, 0.0, 0.01, 0.05, 0.2, 0.9)), st.data())
 def test_a_route_and_the_planner_that_found_it_come_to_the_same_verdict(problem, algorithm, min_improvement, data):
-    """On any map, uniform or weighted, change after change, with the robot going along its route."""
+    """Compares both on any map, uniform or weighted, change after change, while the robot follows its route."""
     planner = TimeBoundedPlanner(
         problem.grid(), problem.start, problem.goal, algorithm, FAR, min_improvement=min_improvement
     )

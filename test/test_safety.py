@@ -123,7 +123,7 @@ def lookahead_of(rng):
 
 
 def algorithm_of(rng, name, lookahead):
-    """With TBA*'s enhancements, either order of ties and re-opening, where the algorithm knows them."""
+    """An algorithm with random options: TBA*'s enhancements, the order of ties and re-opening, where it has them."""
     options = {'ties': str(rng.choice(('lifo', 'larger_g')))}
     if name not in ('rtba_star', 'tbaa_star'):
         options.update(shortcut=bool(rng.integers(2)), path_switch=bool(rng.integers(2)))
@@ -234,7 +234,7 @@ def test_no_move_is_illegal_in_unknown_terrain(name, weighted, record_property):
 
 
 def test_a_run_is_legal_step_by_step_on_a_static_map():
-    """Not by the world's word, but by the oracle's: cells, cost and counts of a run agree."""
+    """The oracle, not the world, checks cells, cost and counts of a run."""
     for seed in range(200):
         rng = np.random.default_rng(seed)
         values, start, goal = random_map(rng, weighted=bool(rng.integers(2)))

@@ -17,7 +17,7 @@ ALL = os.environ.get('TB_PLANNER_ALL_PROBLEMS', '0') not in ('', '0')
 
 
 def sample(problems, seed):
-    """All of them, or SAMPLE drawn with a fixed seed."""
+    """All problems, or SAMPLE of them drawn with a fixed seed."""
     if ALL or len(problems) <= SAMPLE:
         return problems
     chosen = np.random.default_rng(seed).choice(len(problems), SAMPLE, replace=False)
@@ -25,7 +25,7 @@ def sample(problems, seed):
 
 
 def half_a_digit(length, decimals):
-    """What a length can lack by being rounded: to two decimals in bg512, to six digits in the others."""
+    """The largest rounding error of a length: two decimals in bg512, six digits in the others."""
     digits = 5 - math.floor(math.log10(length)) if length else 5
     return 0.5 * 10.0 ** -min(digits, decimals)
 

@@ -30,8 +30,8 @@ def touched_between(start, end, cell):
     return start != end and enter <= leave and leave > 0 and enter < 1
 
 
-def cells_of_way(start, end, width, height):
-    """What has to be clear; the cells around the grid are looked at, too."""
+def cells_of_line(start, end, width, height):
+    """The cells that have to be clear, including those around the grid."""
     around = {(x, y) for x in range(-1, width + 1) for y in range(-1, height + 1)}
     touched = {cell for cell in around if touched_between(start, end, cell)}
     return touched | {tuple(map(math.floor, start)), tuple(map(math.floor, end))}
@@ -41,7 +41,7 @@ def expected(terrain, start, end, max_cost=65535):
     height, width = terrain.shape
     return all(
         0 <= x < width and 0 <= y < height and 0 < terrain[y, x] <= max_cost
-        for x, y in cells_of_way(start, end, width, height)
+        for x, y in cells_of_line(start, end, width, height)
     )
 
 
@@ -51,7 +51,7 @@ def free(*rows):
 
 
 def coordinates(side):
-    """On lines, in the middle and between, in and around the grid, in as many digits as count."""
+    """Coordinates on grid lines, at centres and between, in and around the grid, with all digits that count."""
     fine = st.integers(-4096, (side * 16384) + 4096).map(lambda n: n / 16384)
     coarse = st.integers(-1, (side + 1) * 2).map(lambda n: n / 2)
     lines = st.integers(0, side - 1).map(float)

@@ -55,7 +55,7 @@ def run_through(sim, seconds):
 
 
 def distance_to_obstacles(sim):
-    """From the robot's centre to the nearest occupied cell, computed by plain means."""
+    """The distance from the robot's centre to the nearest occupied cell, by brute force."""
     x, y = sim.geometry.to_grid(sim.pose.x_m, sim.pose.y_m)
     rows, columns = np.nonzero(sim.true_map.occupancy == 100)
     nearest_x, nearest_y = np.clip(x, columns, columns + 1), np.clip(y, rows, rows + 1)
@@ -156,7 +156,7 @@ def test_no_wall_is_too_thin_at_any_step_and_speed(dt_s, speed, yaw, diagonal, r
 
 
 def test_the_disc_in_its_sweep_touches_what_a_fine_walk_of_points_touches():
-    """Against a disc that is put down at a thousand places on the sweep."""
+    """Compares with a disc that is put down at a thousand places on the sweep."""
     random = np.random.default_rng(1)
     occupancy = np.where(random.random((30, 30)) < 0.05, 100, 0).astype(np.int8)
     rows, columns = np.nonzero(occupancy)
@@ -315,7 +315,7 @@ def test_obstacles_near_the_robot_vanish_in_time_and_are_not_replaced():
 
 
 def test_the_robot_can_always_stop_before_what_appears():
-    """However small keep_clear_m is: the robot's stopping distance counts."""
+    """The robot's stopping distance counts, however small keep_clear_m is."""
     limits = Limits(max_speed_m_s=2.0, max_acceleration_m_s2=2.0)
     script = [Obstacle(x_m=x, y_m=5.0, width_m=0.05, height_m=3.0, at_s=1.5) for x in np.arange(1.0, 9.5, 0.1)]
     sim = simulation(world='changing', change=RandomChange(rate=0.0), script=script, limits=limits, keep_clear_m=0.0)

@@ -84,7 +84,7 @@ class ChangingMap:
 
 
 def paths_followed(rng, w, runs):
-    """Of agents with unbounded lookahead on changing maps, every interval: (cost of the path left, optimal cost)."""
+    """Pairs (cost of the path left, optimal cost) of every interval of agents with unbounded k on changing maps."""
     for _ in range(runs):
         values, start, goal = random_map(rng, weighted=bool(rng.integers(2)), max_side=10)
         shape = random_rules(rng)

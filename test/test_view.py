@@ -316,7 +316,7 @@ def test_other_worlds_and_rules_are_shown_right(browser, tmp_path, world, option
 
 
 def test_a_record_of_many_chunks_is_loaded_whole(browser, tmp_path):
-    """It is shown from its first chunks on; who asks for its end waits for the last."""
+    """The page shows the record from its first chunks on; a seek to the end waits for the last."""
     path, blocked = tmp_path / 'run.tbrun', rooms(3)
     planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (52, 34), tb_wa_star(1.5), k=1)
     with RecordedWalk(path, planner, Static(Grid(blocked)), About(), chunk_s=1000) as walk:  # chunks are written here
@@ -344,7 +344,7 @@ KEEP_ALL = """
 
 
 def test_scrubbing_to_and_fro_shows_the_same_as_going_straight(shown):
-    """With key frames at every tick, so that seeks begin at them."""
+    """This record has key frames at every tick, so that seeks begin at them."""
     page, record = shown
     seen = {replay.tick: (replay.classes.copy(), as_shown(replay)) for replay in Replay(record)}
     page.run(KEEP_ALL)
@@ -376,7 +376,7 @@ SEEK_IN_SLICES = """
 
 
 def test_a_far_seek_goes_on_from_slice_to_slice_also_while_it_restores_the_map(shown):
-    """With key frames of searches alone, so that all changes of the map have to be made up for."""
+    """This record has key frames of searches only, so that a seek restores all changes of the map."""
     page, record = shown
     replay = Replay(record)
     while replay.tick < record.ticks - 2:
@@ -390,7 +390,7 @@ def test_a_far_seek_goes_on_from_slice_to_slice_also_while_it_restores_the_map(s
 
 
 def test_pixels_are_what_the_record_holds(shown):
-    """Where a cell has many pixels, the one in its middle; cells under marks, chips and buttons are left out."""
+    """Compares the middle pixel of every cell; cells under marks, chips and buttons are left out."""
     page, record = shown
     most = max((r.expanded.sum(), r.tick) for r in Replay(record))[1]
     replay = Replay(record)
@@ -472,7 +472,7 @@ def test_of_very_many_restarts_some_are_listed_and_among_them_the_present_one(sh
 
 
 def test_the_scale_of_the_strip_goes_by_the_longest_tick_and_about_the_middle_one(shown):
-    """Also as the run grows."""
+    """This holds while the run grows, too."""
     page, _ = shown
     durations = np.random.default_rng(2).lognormal(0.0, 1.0, 50_000).astype(np.float32)
     durations[100], durations[40_000] = 90.0, 2000.0
@@ -733,7 +733,7 @@ def test_inconsistent_records_are_reported_on_the_page(browser, tmp_path, exampl
 
 
 def test_texts_of_a_record_are_texts_on_the_page(browser, tmp_path, example):
-    """Whatever somebody has put into title, facts, status and reasons, nothing of it is run."""
+    """Text in title, facts, status and reasons is never run as a script."""
     evil = '</script><img src=x onerror="window.isRun = 1"><script>window.isRun = 1</script>'
 
     def change(head, columns):

@@ -181,7 +181,7 @@ def test_the_trail_goes_where_the_robot_has_driven(shown):
 
 # -------------------------------------------------------------------------------------------------- the strip
 def bar_columns(shown):
-    """Of each bar, the pixels of a column a little right of its middle, from the strip's bottom up."""
+    """The pixels of a column a little right of the middle of each bar, from the bottom up."""
     left, top, width, height = shown.strip
     for tick in range(len(DURATIONS_MS)):
         x = math.floor(left + (tick + 0.7) * width / len(DURATIONS_MS))
@@ -189,7 +189,7 @@ def bar_columns(shown):
 
 
 def bar_heights(shown):
-    """In pixels; the budget's line may cross a bar."""
+    """The heights of the bars in pixels; the budget's line may cross a bar."""
     heights = []
     for column, duration_ms in zip(bar_columns(shown), DURATIONS_MS, strict=True):
         ink = INK['over' if duration_ms > BUDGET_MS else 'bar']

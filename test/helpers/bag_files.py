@@ -89,7 +89,7 @@ def odometry(time_s, pose, frame='map'):
 
 
 def transforms(time_s, *items):
-    """Of frame, child and where the child lies in the frame."""
+    """A TFMessage; each item is a frame, a child frame and the place of the child in the frame."""
     return make(
         'tf2_msgs/msg/TFMessage',
         transforms=[
@@ -159,7 +159,7 @@ def nanoseconds(time_s):
 
 
 def write_mcap_by_hand(path, messages):
-    """Without chunks, index and summary, as the plainest of writers does."""
+    """Writes an MCAP file without chunks, index and summary, as the simplest of writers does."""
     out = [MAGIC, _record(0x01, _text('ros2') + _text('by hand'))]
     channels = {}
     for number, (time_s, topic, message) in enumerate(messages):

@@ -56,11 +56,11 @@ class BrowserError(RuntimeError):
 
 
 class PageHasGone(BrowserError):
-    """It was loaded anew, or closed, while it was asked."""
+    """The page was loaded anew, or closed, during the request."""
 
 
 class Browser:
-    """To be closed; pages are tabs. Every wait has a limit; one that was silent for so long is asked nothing more."""
+    """A browser whose pages are tabs; close() ends it. Waits have a limit; after a time-out nothing more is sent."""
 
     def __init__(self, executable: str) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -87,7 +87,7 @@ class Browser:
         self.events: list[dict] = []
 
     def close(self) -> None:
-        """With all of its processes, whatever they are doing: there is nothing to be saved."""
+        """Kills the browser with all of its processes: there is nothing to save."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
@@ -179,7 +179,7 @@ class Page:
         return self._browser.call(method, self._session, **parameters)
 
     def resize(self, width: int, height: int, scale: float = 1) -> None:
-        """As narrow as a phone, it is one: with fingers."""
+        """Sets the size of the page; a narrow page emulates a phone with touch input."""
         is_phone = width < 600
         metrics = {'width': width, 'height': height, 'deviceScaleFactor': scale, 'mobile': is_phone}
         self.call('Emulation.setDeviceMetricsOverride', **metrics)
@@ -205,7 +205,7 @@ class Page:
             time.sleep(0.02)
 
     def _is_so(self, condition: str) -> bool:
-        """Not of a page that goes meanwhile: the next one is to be asked."""
+        """Whether the condition holds; False for a page that is being replaced."""
         try:
             return bool(self.run(condition))
         except PageHasGone:

@@ -31,21 +31,21 @@ class ControllerServer(BackgroundPeer):
         self.paths: list = []
         """Every path that was asked for, also those refused."""
         self.goals: list = []
-        """And the goals they came with."""
+        """The goals of these paths."""
         self.asked_s: list[float] = []
-        """And when."""
+        """The times of these goals."""
         self.ends: list[str] = []
-        """How they ended: succeeded, canceled, preempted, aborted."""
+        """How the paths ended: succeeded, canceled, preempted, aborted."""
         self.active = True
-        """Goals are refused while it is not."""
-        self.answers_after_s = 0.0
-        """So long it thinks about a path."""
+        """Goals are refused while this is False."""
+        self.responds_after_s = 0.0
+        """The delay of the response to a path."""
         self.aborts_with = 0
         """An error code for every path, if not 0."""
-        self.talks = True
-        """Feedback is given."""
+        self.gives_feedback = True
+        """Whether the server publishes feedback."""
         self.at = []
-        """Where the robot has been."""
+        """The places where the robot has been."""
         self._current = self._pending = None
         self._ends_of: dict = {}
         self._server = ActionServer(
@@ -68,7 +68,7 @@ class ControllerServer(BackgroundPeer):
 
     # -------------------------------------------------------------------------------------------------- the action
     def _take(self, goal) -> GoalResponse:
-        time.sleep(self.answers_after_s)
+        time.sleep(self.responds_after_s)
         self.paths.append(goal.path)
         self.goals.append(goal)
         self.asked_s.append(time.monotonic())
@@ -122,7 +122,7 @@ class ControllerServer(BackgroundPeer):
                 here.x, here.y = here.x + share * (x - here.x), here.y + share * (y - here.y)
                 step_m -= min(step_m, away)
         self.at.append((here.x, here.y))
-        if self.talks:
+        if self.gives_feedback:
             current.publish_feedback(FollowPath.Feedback(speed=float(self.speed)))
         if math.dist(points[-1], (here.x, here.y)) <= REACHED_M:
             self._current = None

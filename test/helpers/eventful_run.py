@@ -64,7 +64,7 @@ def robot_at(time_s):
 
 
 def outcome(tick):
-    """What node and replay must agree about."""
+    """The part of a tick that node and replay must agree about."""
     return tick.status, tick.waypoint, tick.restarts, tick.plan_changed, tick.message
 
 

@@ -26,7 +26,7 @@ class Sister:
         self.received: list[Status] = []
         """The messages of the other side."""
         self.gaps_s: list[float] = []
-        """Between its heartbeats."""
+        """The times between heartbeats of the other side."""
         self.id = id_
         self.instance_id = str(uuid.uuid4())
         self._heartbeat_timeout_s = heartbeat_timeout_s
@@ -34,7 +34,7 @@ class Sister:
         self._silent_beats = 0
         self._node = node
         self._publisher = self._node.create_publisher(Status, 'bond', QoSProfile(depth=5))
-        self._subscription = self._node.create_subscription(Status, 'bond', self._hear, QoSProfile(depth=100))
+        self._subscription = self._node.create_subscription(Status, 'bond', self._receive, QoSProfile(depth=100))
         self._timer = self._node.create_timer(HEARTBEAT_PERIOD_S, self._beat)
 
     def break_bond(self) -> None:
@@ -45,12 +45,12 @@ class Sister:
         self._publish(active=False)
 
     def fall_silent(self) -> None:
-        """As a manager that has crashed."""
+        """Stops publishing, as a manager that has crashed."""
         self._node.destroy_timer(self._timer)
         self._node.destroy_subscription(self._subscription)
         self._node.destroy_publisher(self._publisher)
 
-    def _hear(self, status: Status) -> None:
+    def _receive(self, status: Status) -> None:
         if status.id != self.id or status.instance_id == self.instance_id:
             return
         self.received.append(status)

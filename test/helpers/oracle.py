@@ -304,7 +304,7 @@ class Oracle:
         """RestartSearch?()."""
         if self.rules.restart in ('never', 'eager'):
             return self.rules.restart == 'eager'
-        if self.route_is_dearer_than_expected():
+        if self.route_cost_increased():
             return True
         if self.rules.restart == 'path_cost_increased':
             return False
@@ -334,7 +334,7 @@ class Oracle:
         turn = next(s for s in self.route if s in self.path)
         return self.g[self.s_current] - self.g[turn] + self.g[self.path[-1]] - self.g[turn]
 
-    def route_is_dearer_than_expected(self) -> bool:
+    def route_cost_increased(self) -> bool:
         """Whether the whole route costs more now than the search thought, or than at a later map that was let pass."""
         if not self.path or self.rules.restart not in ('lazy', 'path_cost_increased'):
             return False
@@ -356,7 +356,7 @@ class Oracle:
             if not self.changed_since_start:
                 return False
             self.initialize_search()
-        elif self.route_is_dearer_than_expected() or self.is_shorter_by_a_fall_let_pass():
+        elif self.route_cost_increased() or self.is_shorter_by_a_fall_let_pass():
             self.initialize_search()
         return True
 

@@ -32,7 +32,7 @@ UNDER_WAY = (NavigationStatus.NAVIGATING, NavigationStatus.WAITING)
 
 
 def settings(**changes):
-    """Lengths fit for cells of 0.1 m."""
+    """Settings with lengths that fit cells of 0.1 m."""
     values = {
         'algorithm': tb_wa_star(1.5),
         'k': 100_000,
@@ -119,7 +119,7 @@ class Trip:
         self._update = MapUpdate(self.geometry, grid, None if pending else change)
 
     def move_map(self, values, geometry):
-        """All is new."""
+        """A new map, with its own values and geometry."""
         self.values, self.geometry = values.copy(), geometry
         grid = Grid(values, corner_cutting=self._corner_cutting)
         grid.prepare()

@@ -30,13 +30,13 @@ class WithoutRos(pytest.Module):
 
 
 def pytest_sessionstart() -> None:
-    """So that nodes are ended with the tests, too, when somebody ends the tests."""
+    """Makes SIGTERM end the tests in the normal order, so that their nodes are ended, too."""
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit('terminated', returncode=143))
 
 
 @pytest.fixture(scope='session', autouse=True)
 def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """For the nodes of this process and of those that it starts."""
+    """The environment of the nodes of this process and of the processes that it starts."""
     domain = Domain()
     environment = domain.environment(tmp_path_factory.mktemp('ros_log'))
     environment['ROS_PYTHON_CHECK_FIELDS'] = '1'
@@ -71,7 +71,7 @@ def peer(ros_environment: dict[str, str]) -> Iterator['Peer']:
 
 @pytest.fixture
 def context(ros_environment: dict[str, str]) -> Iterator['rclpy.Context']:
-    """For nodes of the test's own process."""
+    """A context for nodes of the test's own process."""
     one = rclpy.Context()
     one.init()
     yield one

@@ -52,7 +52,7 @@ class Listener:
         self.waypoints.append((time.time_ns(), pose_from_message(message).pose))
 
     def write(self, path, plugin):
-        """As rosbag2 recorders do, without the definitions of messages."""
+        """Writes the bag as rosbag2 does, without the definitions of messages."""
         with Writer(path, version=9, storage_plugin=plugin) as writer:
             connections = {
                 topic: writer.add_connection(topic, name, msgdef=' ', rihs01='RIHS01_0')

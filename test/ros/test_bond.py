@@ -142,7 +142,7 @@ def test_a_planner_that_does_not_serve_nav2_has_no_bond(nodes, peer):
 
 
 def test_a_manager_without_bonds_does_not_disturb_a_planner_that_offers_one(nodes, peer):
-    """Which waits for 1 s here, in place of bondcpp's 10."""
+    """The manager waits for 1 s here, in place of bondcpp's 10 s."""
     planner = nodes.start([sys.executable, '-c', IMPATIENT, *ros_arguments({'nav2': True})], 'impatient')
     around, received = PlannerPeer(peer), peer.subscribe('bond', Status)
     for transition in ('configure', 'activate'):

@@ -39,7 +39,7 @@ A_MOMENT_S = 0.3
 
 
 class Planner:
-    """What a session does with a controller, tick by tick; `now_s` is the time."""
+    """A session that drives a controller, tick by tick; `now_s` is the time."""
 
     def __init__(self, node):
         self.now_s = 100.0
@@ -294,7 +294,7 @@ def test_a_server_that_was_out_of_sight_for_a_moment_may_be_following_still(scri
 
 
 def test_a_controller_that_has_given_up_gets_the_path_from_where_the_robot_is(scripted):
-    """It would look for the robot on the first metres of a path that it is given anew."""
+    """A controller looks for the robot on the first metres of a new path."""
     planner, server = scripted
     asked(planner, server, 1)
     server.accept()
@@ -345,7 +345,7 @@ def test_if_a_newer_path_is_refused_the_older_one_is_followed_no_more(planner, s
 
 
 def test_a_controller_without_feedback_is_left_alone(planner, server):
-    server.talks = False
+    server.gives_feedback = False
     follow(planner, server)
     planner.now_s += 100 * FEEDBACK_TIMEOUT_S
     planner.tick_on()
@@ -355,7 +355,7 @@ def test_a_controller_without_feedback_is_left_alone(planner, server):
 
 def test_a_silent_controller_is_canceled_before_it_gets_the_path_again(planner, server):
     follow(planner, server)
-    server.talks = False
+    server.gives_feedback = False
     planner.tick_on()
     planner.now_s += FEEDBACK_TIMEOUT_S - 0.01
     planner.tick_on()
@@ -370,7 +370,7 @@ def test_a_silent_controller_is_canceled_before_it_gets_the_path_again(planner, 
 
 
 def test_a_path_that_is_accepted_after_the_goal_was_canceled_is_canceled(planner, server):
-    server.answers_after_s = 0.5
+    server.responds_after_s = 0.5
     planner.tick_until(lambda: planner.controller.paths_sent, 'the path is sent')
     planner.now_s += RESPONSE_TIMEOUT_S + 0.01
     planner.tick()

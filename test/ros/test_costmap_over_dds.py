@@ -32,7 +32,7 @@ class Costmap:
         return self._clock.now().to_msg()
 
     def publish(self, cells=None):
-        """All of it."""
+        """Publishes the whole costmap."""
         self.cells = self.cells if cells is None else cells
         message = map_message(self.cells, resolution=self._resolution, frame=self._frame)
         message.header.stamp = self._now()
@@ -54,7 +54,7 @@ class Costmap:
 
 
 def inflated(obstacles, inscribed=2, radius=8):
-    """As Nav2's inflation layer does: 99 around obstacles, then ever less, and 0 beyond the radius."""
+    """Costs as of Nav2's inflation layer: 99 around obstacles, then decreasing, and 0 beyond the radius."""
     rows, columns = np.nonzero(obstacles)
     y, x = np.mgrid[: obstacles.shape[0], : obstacles.shape[1]]
     away = np.full(obstacles.shape, np.inf)
@@ -107,14 +107,14 @@ def ends_at(around, x, y):
 
 
 def cells_of(around):
-    """Of the last plan, column and row; 0.1 m a cell."""
+    """The cells of the last plan as (column, row); a cell is 0.1 m."""
     if not around.plans:
         return []
     return [(int(pose.pose.position.x / 0.1), int(pose.pose.position.y / 0.1)) for pose in around.plans.last.poses]
 
 
 def door_of(around):
-    """Which door the plan leads through."""
+    """The door that the plan leads through."""
     rows = [row for column, row in cells_of(around) if column == 50]
     return next((number for number, door in enumerate(DOORS) if rows and door.start <= rows[0] < door.stop), None)
 

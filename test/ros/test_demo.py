@@ -197,7 +197,7 @@ def test_without_ros_the_error_names_what_to_install():
 
 
 def test_what_is_removed_is_a_file_also_behind_a_link_and_nothing_else(tmp_path):
-    """As /dev/null is nothing that a run has left."""
+    """A device such as /dev/null is no file of an older run."""
     older, link, pipe = (tmp_path / name for name in ('older.png', 'link.png', 'pipe.png'))
     older.write_text('of an older run')
     link.symlink_to(older)

@@ -246,7 +246,7 @@ def running(prefix):
 
 
 def end_as_ctrl_c_does(process, prefix):
-    """To the whole group, as a terminal sends it; nothing may be left."""
+    """Sends SIGINT to the whole group, as a terminal does, and checks that no process is left."""
     assert running(prefix)
     process.send(signal.SIGINT)
     assert process.wait(30), process.log_text
@@ -510,7 +510,7 @@ def test_a_fleet_in_simulated_time_arrives_each_robot_by_its_own_clock(launch, p
 
 # ------------------------------------------------------------------------------------------------------------ Nav2
 def program(prefix, package, name, text):
-    """In place of one of Nav2's, which cannot be had from PyPI."""
+    """A file in place of one of Nav2's, which PyPI does not have."""
     (prefix / 'share' / 'ament_index' / 'resource_index' / 'packages' / package).touch()
     path = prefix / 'lib' / package / name
     path.parent.mkdir(parents=True)

@@ -54,14 +54,14 @@ class View:
             points.append((left + px, top + py))
         self.page.drag(*points, steps=1 if end is None else 12)
 
-    def wait_till_heard(self):
+    def wait_until_subscribed(self):
         self.page.wait_for('!document.getElementById("tools").hidden', LIMIT_S)
 
 
 def test_a_click_makes_the_robot_drive_there(make_scene, nodes, browser, tmp_path):
     scene = make_scene(HALL)
     view = View(scene, nodes, browser, tmp_path / 'run.tbrun')
-    view.wait_till_heard()
+    view.wait_until_subscribed()
     scene.wait_for_robot()
     view.use(None, HALL.places['d'])  # not in the middle: a page with its map upside down would send it elsewhere
     scene.wait_for_arrival('d')
@@ -75,7 +75,7 @@ def test_a_click_makes_the_robot_drive_there(make_scene, nodes, browser, tmp_pat
 def test_a_drawn_wall_makes_the_robot_drive_around_and_an_erased_one_does_not(make_scene, nodes, browser, tmp_path):
     scene = make_scene(HALL)
     view = View(scene, nodes, browser, tmp_path / 'run.tbrun')
-    view.wait_till_heard()
+    view.wait_until_subscribed()
     scene.wait_for_robot()
     (ax, ay), (cx, _) = HALL.places['a'], HALL.places['c']
     middle = (ax + cx) / 2
@@ -125,7 +125,7 @@ def test_without_a_simulator_clicks_set_no_goal_and_the_tools_are_hidden(
 
 
 def test_a_mere_subscriber_to_strokes_is_not_taken_for_a_simulator(context, peer, tmp_path):
-    """As ros2 bag record -a does, beside a real robot."""
+    """Beside a real robot, `ros2 bag record -a` subscribes to the topics of strokes, too."""
     record = Parameter('record', value=str(tmp_path / 'run.tbrun'))
     view = ViewNode(context=context, parameter_overrides=[record, Parameter('port', value=0)])
     try:

@@ -41,13 +41,13 @@ def map_of_part(left, bottom, right, top, resolution_m):
 
 
 def shifted(random, _):
-    """By any part of a cell, the same size."""
+    """A map of the same size, shifted by any part of a cell."""
     x, y = random.uniform(-0.1, 0.1, 2)
     return map_of_part(x, y, WIDTH_M + x, HEIGHT_M + y, 0.1)
 
 
 def grown(random, number):
-    """On all sides, by whole cells and parts of them."""
+    """A map that has grown on all sides, by whole cells and parts of them."""
     margin = 0.137 * number
     return map_of_part(-margin, -margin, WIDTH_M + margin, HEIGHT_M + 2 * margin, 0.1)
 

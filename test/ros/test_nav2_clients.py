@@ -60,7 +60,7 @@ def server(ros_environment):
     one.close()
 
 
-def long_way():
+def map_with_a_long_path():
     """A serpentine of walls: from one corner to the other it takes some 9000 expansions."""
     cells = np.zeros((100, 100), np.int8)
     cells[5::20, :95] = 100
@@ -181,7 +181,7 @@ def test_a_robot_that_leaves_its_path_gets_one_from_where_it_is(begin, around, p
 
 def test_a_search_that_was_not_finished_goes_on_with_the_next_request(begin, around):
     around.pose = pose_stamped(0.25, 0.25)
-    client = begin(long_way(), expansions_per_tick=150, max_planning_time_s=0.6)
+    client = begin(map_with_a_long_path(), expansions_per_tick=150, max_planning_time_s=0.6)
     ends = []
     while not ends or ends[-1] != 'succeeded':
         ends.append(client.ask((9.7, 9.7)).end()[0])
@@ -208,7 +208,7 @@ def test_a_valid_path_is_returned_again_if_no_shorter_one_is_found_in_time(begin
 
 # ------------------------------------------------------------------------------------------------------ many goals
 def test_a_goal_preempts_the_one_before_it(begin, around):
-    client = begin(long_way(), **SLOW)
+    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     slow = client.ask((9.7, 9.7))
@@ -224,7 +224,7 @@ def test_a_goal_preempts_the_one_before_it(begin, around):
 
 
 def test_a_cancel_ends_a_request_and_the_next_one_is_served(begin, around):
-    client = begin(long_way(), **SLOW)
+    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     for ask in (client.ask, client.ask_through):
@@ -240,7 +240,7 @@ def test_a_cancel_ends_a_request_and_the_next_one_is_served(begin, around):
 
 
 def test_a_client_that_goes_away_leaves_the_others_alone(begin, around):
-    client = begin(long_way(), **SLOW)
+    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     for wait_s in (0.0, 0.3):
@@ -271,7 +271,7 @@ def test_of_a_hundred_requests_at_once_each_ends_and_the_last_one_gets_its_path(
 
 
 def test_both_actions_and_a_navigating_robot_share_a_tick(begin, around):
-    client = begin(long_way(), **{**SLOW, 'expansions_per_tick': 240})
+    client = begin(map_with_a_long_path(), **{**SLOW, 'expansions_per_tick': 240})
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     around.publish_goal(9.7, 9.7)
@@ -284,7 +284,7 @@ def test_both_actions_and_a_navigating_robot_share_a_tick(begin, around):
     for request in requests:
         status, result = request.end(LONG_S)
         assert status == 'succeeded'
-        assert is_free(long_way(), result.path)
+        assert is_free(map_with_a_long_path(), result.path)
 
 
 # ------------------------------------------------------------------------------------------------------ while inactive
@@ -303,7 +303,7 @@ def test_goals_are_rejected_while_the_planner_is_not_active(nodes, peer, around)
 
 
 def test_requests_in_progress_are_aborted_at_every_deactivation(begin, around):
-    client = begin(long_way(), **SLOW)
+    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
     for i in range(6):
         requests = [ask((9.7, 9.7)) for ask in (client.ask, client.ask, client.ask_through)]
@@ -323,7 +323,7 @@ def test_requests_in_progress_are_aborted_at_every_deactivation(begin, around):
 
 
 def test_a_node_that_is_shut_down_ends_its_requests_first(begin, around):
-    client = begin(long_way(), **SLOW)
+    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     request = client.ask((9.7, 9.7))
@@ -391,14 +391,14 @@ def test_a_path_through_poses_passes_each_pose_with_its_orientation(begin):
 
 
 def test_the_planning_time_is_what_the_search_took_and_no_more_than_the_client_has_waited(begin, around):
-    client = begin(long_way(), expansions_per_tick=300, max_planning_time_s=60.0)
+    client = begin(map_with_a_long_path(), expansions_per_tick=300, max_planning_time_s=60.0)
     around.pose = pose_stamped(0.25, 0.25)
     client.peer.spin(0.2)
     request = client.ask((9.7, 9.7))
     _, result = request.end(LONG_S)
     waited_s = time.monotonic() - request.sent_s
-    told_s = result.planning_time.sec + result.planning_time.nanosec * 1e-9
-    assert 0.1 < told_s < waited_s  # some ten ticks, at the least
+    reported_s = result.planning_time.sec + result.planning_time.nanosec * 1e-9
+    assert 0.1 < reported_s < waited_s  # some ten ticks, at the least
 
 
 def test_a_path_to_an_occupied_goal_ends_within_the_tolerance(begin):

@@ -69,7 +69,7 @@ def around(peer):
 
 @pytest.fixture
 def asked(nodes, peer, around):
-    """On a map that is there."""
+    """A client of a planner that has its map."""
     nodes.planner(nav2=True, path_tolerance_m=0.3, **PATIENT)
     asked = Asked(peer)
     around.maps.publish(map_message(walled_in()))

@@ -34,7 +34,7 @@ def parameters(name):
 
 
 def costmap(robot_cells=3, margin_cells=8):
-    """As inflation_layer makes them: around obstacles inscribed cells, then a margin that falls."""
+    """Costs as inflation_layer makes them: inscribed cells around obstacles, then decreasing costs."""
     obstacles = open_terrain() == LETHAL
     away = np.sqrt(squared_distances(obstacles, margin_cells + 1))
     cells = np.where(away <= margin_cells, 98 * np.exp(-0.5 * (away - robot_cells)), 0).astype(np.int8)
@@ -89,7 +89,7 @@ def test_the_servers_that_the_trees_ask_first_are_the_sidecars(start, peer):
 
 
 def documented_keys(page):
-    """Of the diagnostics, in a table of a page."""
+    """The diagnostics keys in the tables of a page."""
     table = (ROOT / page).read_text().partition('| key | |\n')[2].partition('\n\n')[0]
     return {name for row in table.splitlines() for name in re.findall(r'`(\w+|\w+_<\w+>)`', row.split('|')[1])}
 

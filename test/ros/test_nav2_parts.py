@@ -72,7 +72,7 @@ def test_a_search_that_comes_when_the_budget_is_spent_still_advances():
 
 
 class Both:
-    """For a clock that goes on with the expansions of two."""
+    """The expansions of two planners together, for a clock that advances with them."""
 
     def __init__(self, *planners):
         self._planners = planners
@@ -184,7 +184,7 @@ def test_a_request_that_is_late_is_left_to_the_next_tick_unless_there_is_none():
 
 
 def test_an_error_is_reported_to_the_request_that_caused_it():
-    """Also if another one is pending meanwhile."""
+    """This holds even if another request is pending meanwhile."""
     server, failures = OneRequest(0.1), []
     first, second = server.request, SimpleNamespace(age_s=0.0)
     first.message = SimpleNamespace(planner_id='', goal=pose_stamped(1.0, 0.0))
@@ -274,7 +274,7 @@ def test_a_long_path_message_is_made_piece_by_piece_and_is_the_same():
 
 
 def test_the_poses_of_a_path_are_of_no_time_since_it_may_be_followed_for_long():
-    """By a stamp, Nav2's goal checker would have the goal where the localisation of then had it."""
+    """With a stamp, Nav2's goal checker would use the localisation of that time for the goal."""
     path_message = PathMessage(route([(0.0, 0.0), (1.0, 2.0)]), (0.5,), 0.0, 'map', Time(sec=7))
     assert [(pose.header.frame_id, pose.header.stamp) for pose in path_message.message.poses] == [('map', Time())] * 2
 

@@ -62,7 +62,7 @@ def test_the_start_comes_from_tf_and_goals_in_other_frames_are_transformed(aroun
 
 
 def transform_of_the_robot(place, at):
-    """Where the robot is in the map, and when; it looks along y."""
+    """The transform of a robot at this place and time that faces along y."""
     frame = TransformStamped(child_frame_id='base_link')
     frame.header.frame_id, frame.header.stamp = 'map', at.to_msg()
     frame.transform.translation.x, frame.transform.translation.y = place
@@ -71,7 +71,7 @@ def transform_of_the_robot(place, at):
 
 
 def test_a_goal_in_the_robots_frame_is_where_that_frame_was_at_the_goals_time(around, peer):
-    """As in Nav2; by the newest transform, such a goal would go on with the robot, which would never reach it."""
+    """As in Nav2: by the newest transform, the goal would move along with the robot, which would never arrive."""
     client, now = PathClient(peer), peer.node.get_clock().now()
     before = now - Duration(seconds=4)
     publisher = peer.publisher('/tf', TFMessage)
@@ -79,7 +79,7 @@ def test_a_goal_in_the_robots_frame_is_where_that_frame_was_at_the_goals_time(ar
     publisher.publish(transform_of_the_robot((2.0, 6.0), now))
 
     def end(stamp):
-        """Of a path to a metre ahead of the robot, as it was then."""
+        """The end of a path to a metre ahead of the robot at that time."""
         goal = pose_stamped(1.0, 0.0, 'base_link')
         goal.header.stamp = stamp
         status, result = client.ask(goal, start=(2.0, 5.0)).end()

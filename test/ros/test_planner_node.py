@@ -24,7 +24,7 @@ KEYS = [
 
 
 def place(message):
-    """Of a pose, in metres."""
+    """The place of a pose, in metres."""
     return message.pose.position.x, message.pose.position.y
 
 

@@ -46,7 +46,7 @@ ROUGH = rough_terrain()
 
 
 def long_search():
-    """Of some hundred thousand expansions."""
+    """A search of some hundred thousand expansions."""
     return TimeBoundedPlanner(ROUGH, (0, 0), (999, 999), tba_star(), trace_steps=64)
 
 

@@ -109,10 +109,10 @@ class SimulatedClock:
         self.now_s = start_s
         self._publisher = peer.node.create_publisher(Clock, 'clock', RELIABLE)
         self._timer = peer.node.create_timer(0.05, self._advance)
-        self.stands_still = False
+        self.is_stopped = False
 
     def _advance(self) -> None:
-        self.now_s += 0.0 if self.stands_still else 0.05
+        self.now_s += 0.0 if self.is_stopped else 0.05
         message = Clock()
         message.clock.sec, message.clock.nanosec = int(self.now_s), int(self.now_s % 1 * 1e9)
         self._publisher.publish(message)
@@ -127,7 +127,7 @@ def test_use_sim_time_may_change_while_the_node_runs(nodes, peer):
     silent = len(around.waypoints)
     clock = SimulatedClock(peer, 77.0)
     peer.wait_until(lambda: len(around.waypoints) > silent + 5, 'ticks by the simulated clock')
-    clock.stands_still = True
+    clock.is_stopped = True
     count = len(around.statuses)
     assert around.set_parameters(use_sim_time=False) == ''
     around.wait_for_waypoints(5)
@@ -149,12 +149,12 @@ def test_ticks_go_on_when_the_simulated_clock_jumps(nodes, peer):
         assert float(around.facts['map_age_s']) >= 0
         assert int(around.facts['missed_ticks']) < 500  # the jumps alone would have made a hundred thousand
         assert around.statuses.last.data == 'NAVIGATING'
-    clock.stands_still = True
+    clock.is_stopped = True
     peer.spin(0.3)
     silent = len(around.waypoints)
     peer.spin(0.3)
     assert len(around.waypoints) == silent
-    clock.stands_still = False
+    clock.is_stopped = False
     around.wait_for_waypoints(3)
     assert 'Traceback' not in planner.log_text
 

@@ -49,7 +49,7 @@ def listed_topics(page):
 
 
 def topics(node):
-    """As the tables have them: direction, name, type and QoS."""
+    """The topics as the tables have them: direction, name, type and QoS."""
     for direction, ends in (('in', node.subscriptions), ('out', node.publishers)):
         for end in ends:
             if end.topic_name.endswith(OF_EVERY_NODE):

@@ -55,7 +55,7 @@ def is_valid(route, cells):
     return not any(cells[y, x] for x, y in [*route, *corners])
 
 
-def way_through(cell):
+def length_through(cell):
     """A lower bound of the length of paths over the cell, or past it."""
     x, y = cell
     near = [(x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
@@ -68,7 +68,7 @@ def verdict(route, before, after):
         return 'blocked'
     decreased = [(x, y) for y, x in np.argwhere((before != 0) & (after == 0)).tolist()]
     remaining = length(route)
-    if all(way_through(cell) >= remaining + 0.01 for cell in decreased):
+    if all(length_through(cell) >= remaining + 0.01 for cell in decreased):
         return ''
     if any(octile(ROBOT, cell) + octile(cell, GOAL) < remaining - 0.01 for cell in decreased):
         return 'shortcut_opened'
@@ -96,7 +96,7 @@ def set_out(around):
 
 
 def wait_for_route(around):
-    """That of a search which has reached the goal: it takes two ticks, if much is going on."""
+    """Waits for the route of a search that has reached the goal; a busy planner needs two ticks."""
     around.wait_for_waypoints(10)
     around.peer.wait_until(lambda: around.plans.last.poses and cells_of(around.plans.last)[-1] == GOAL, 'a whole plan')
     route = cells_of(around.plans.last)

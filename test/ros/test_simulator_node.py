@@ -408,7 +408,7 @@ def test_a_start_that_cannot_be_ends_with_the_reason(nodes, bad, reason):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('busy', [False, True])
 def test_the_simulator_ends_cleanly_on_signals(simulator, number, busy):
-    """Also in the midst of publishing."""
+    """This holds even while the simulator publishes."""
     world = {'world': 'changing', 'change_period_s': 0.01, 'publish_clock': True, 'real_time_factor': 20.0}
     processes = [simulator(**(world if busy else {})) for _ in range(3)]
     for process in processes:

@@ -107,7 +107,7 @@ def check_that_robot_is_to_stay(around):
 
 
 def test_the_plan_is_published_only_when_it_changes(make_scene):
-    """On a map that stays as it is: once for a search that needs one tick, and once more, empty, on arrival."""
+    """On an unchanging map the plan comes once for a search of one tick, and once more, empty, on arrival."""
     scene = make_scene(GROUND)
     scene.start_planner(search_time_s=0.02)
     scene.start_simulator()

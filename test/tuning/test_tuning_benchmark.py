@@ -9,10 +9,10 @@ from tb_planner.tools.tuning.trial import Candidate
 
 
 class TestBenchmark:
-    """Of the tuner's recommendations: what a row counts as."""
+    """The benchmark of the tuner's recommendations: the verdict of a row."""
 
     @pytest.mark.parametrize(
-        ('count', 'seen', 'unseen', 'told_as'),
+        ('count', 'seen', 'unseen', 'verdict'),
         [
             (24, (-300, -310), (-200, -210), ('won', 'tb_gbfs')),
             (24, (-300, -310), (200, 210), ('lost', 'tb_gbfs')),  # though the tuner takes it back
@@ -20,7 +20,7 @@ class TestBenchmark:
             (24, (300, 310), (300, 310), ('tied', 'tb_wa_star(1.5)')),
         ],
     )
-    def test_counts_what_the_user_gets(self, count, seen, unseen, told_as, fake_trials, problems):
+    def test_counts_what_the_user_gets(self, count, seen, unseen, verdict, fake_trials, problems):
         plan = make_plan(problems[:count])
 
         def go(candidate, problem, k):
@@ -30,5 +30,5 @@ class TestBenchmark:
 
         fake_trials(go)
         row = tuner.row_of(run_study(plan))
-        assert (row['outcome'], row['recommended']) == told_as
+        assert (row['outcome'], row['recommended']) == verdict
         assert (row['intervals'] == row['default_intervals']) == (row['outcome'] == 'tied')

@@ -37,7 +37,7 @@ class TestCommand:
         assert [main(tune(tmp_path)) for _ in range(2)] == [0, 0]
 
     def test_draws_the_plot_of_a_map_with_any_name(self, tmp_path):
-        """In which others might see a formula."""
+        """Matplotlib would take the dollar signs of such a name for a formula."""
         pytest.importorskip('matplotlib')
         command, path, *options = tune(tmp_path)
         odd = Path(path).rename(tmp_path / r'dollars $\no_formula$.map')
@@ -45,7 +45,7 @@ class TestCommand:
         assert (tmp_path / 'tuned.png').read_bytes().startswith(b'\x89PNG')
 
     def test_writes_a_time_that_fits_into_a_tick(self, tmp_path):
-        """For who lets the node search for a time, on another computer."""
+        """The search time serves a node that searches for a time, on another computer."""
         assert main([*tune(tmp_path), '--tick-hz', '200', '--cpu', '0.5']) == 0
         tuned = dataclasses.replace(read_parameters(tmp_path / 'tuned.yaml'), expansions_per_tick=0)
         assert tuned.search_time_s == pytest.approx(0.75 * 0.5 / 200, rel=0.01)
@@ -84,7 +84,7 @@ class TestCommand:
         assert message in complaint
 
     def test_needs_no_ros(self, tmp_path):
-        """Where its modules cannot be imported."""
+        """The command runs where the modules of ROS cannot be imported."""
         blocked = ('rclpy', 'rcl_interfaces', 'builtin_interfaces', 'geometry_msgs', 'nav_msgs', 'tf2_ros', 'launch')
         code = f'import sys; sys.modules.update(dict.fromkeys({blocked})); import tb_planner.tools.cli as command; '
         code += f'sys.exit(command.main({[*tune(tmp_path), "--problems", "2"]}))'

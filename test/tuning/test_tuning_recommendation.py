@@ -125,7 +125,7 @@ class TestRecommendation:
         assert found.k == found.check.k < 3400
 
     def test_keeps_the_ticks_of_the_default_within_the_budget_where_it_is_the_default(self, fake_trials, problems):
-        """Those of what was chosen by luck are much shorter."""
+        """The ticks of the candidate that was chosen by luck are much shorter."""
         plan = make_plan(problems)
         lucky = Candidate('tb_gbfs')
         seen = {id(problem) for problem in plan.seen}

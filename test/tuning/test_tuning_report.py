@@ -51,13 +51,13 @@ class TestReport:
         none = TrialMeans.of([result(900, cost_ratio=0.3, arrived=False)])
         assert means_columns('', none)[1] == '–'
 
-    @pytest.mark.parametrize(('more', 'told_as'), [(0, ' more were as good\n'), (1000, ' more were worse, up to +')])
-    def test_calls_worse_only_what_is(self, more, told_as, fake_trials, problems):
+    @pytest.mark.parametrize(('more', 'text'), [(0, ' more were as good\n'), (1000, ' more were worse, up to +')])
+    def test_calls_worse_only_what_is(self, more, text, fake_trials, problems):
         fake_trials(lambda candidate, problem, k: result(length(problem) + more * (candidate.algorithm == 'tb_gbfs')))
-        assert told_as in study_text(run_study(make_plan(problems)))
+        assert text in study_text(run_study(make_plan(problems)))
 
     def test_has_the_ticks_of_what_is_recommended(self, fake_trials, problems):
-        """Where the choice was luck, those of the default."""
+        """Where the choice was luck, the report has the ticks of the default."""
         plan = make_plan(problems)
         seen = {id(problem) for problem in plan.seen}
 

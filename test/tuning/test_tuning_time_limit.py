@@ -16,7 +16,7 @@ from tb_planner.tools.tuning.trial import WORLDS, TrialConditions, TrialCutShort
 
 
 class TestTimeLimit:
-    """By a clock that goes on with every look at it, so that nothing depends on how fast this computer is."""
+    """The clock advances with every look at it, so that nothing depends on the speed of this computer."""
 
     @pytest.mark.parametrize('world', WORLDS)
     def test_ends_a_study_within_a_few_ticks(self, world, problems, monkeypatch):

@@ -14,7 +14,7 @@ from tb_planner.tools.tuning.trial import WORLDS, Candidate, Clutter, TrialCondi
 
 
 class FrequentClutter(Clutter):
-    """It changes after every move."""
+    """Clutter that changes after every move."""
 
     def __init__(self, costmap, grid, seed):
         super().__init__(costmap, grid, seed, every=1)
@@ -22,7 +22,7 @@ class FrequentClutter(Clutter):
 
 class TestTrial:
     def test_on_a_static_map_is_a_run_to_the_goal(self, problems):
-        """As move_to_goal() counts it, on the same costs."""
+        """The trial counts as move_to_goal() does on the same costs."""
         for problem in problems[:4]:
             ours = run_trial(problem, DEFAULT, 40, TrialConditions('static'))
             grid = Grid(problem.map_.costmap.costs)
@@ -51,7 +51,7 @@ class TestTrial:
         assert np.array_equal(problems[0].map_.grid.cost_u16, terrain)
 
     def test_in_a_changing_world_restarts_and_leaves_nothing_behind(self, monkeypatch):
-        """Also of what has vanished with the last move."""
+        """Obstacles that vanish with the last move leave nothing behind, too."""
         monkeypatch.setattr(trial, 'Clutter', FrequentClutter)
         drawn = draw_problems(tuning_map(np.zeros((60, 60), bool)), 20, seed=3)
         assert sum(run_trial(problem, DEFAULT, 100, TrialConditions('changing')).restarts for problem in drawn) > 0
