@@ -393,7 +393,7 @@ def test_the_rest_of_a_path_has_two_points_at_least_and_passes_all_goals():
     assert client.ask((2.85, 0.55), (2.85, 0.55), anew=True).path.points_m.tolist() == end.points_m[-2:].tolist()
 
 
-def test_a_held_path_is_cut_off_behind_the_robot_too():
+def test_a_held_path_is_cut_off_behind_the_robot():
     client = Client(picture(WALL_WITH_DOORS), algorithm=tba_star())
     client.show(np.pad(client.values, ((0, 0), (30, 0))))
     path = client.ask((0.35, 0.55), (4.75, 0.55)).path
