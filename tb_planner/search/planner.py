@@ -251,7 +251,7 @@ class TimeBoundedPlanner:
             self._budget(first=False, expansions=expansions)
         if self._is_restart_due():
             self._restart(RestartReason.PERIODIC)
-        while (code := self._search.search_and_trace()) > Status.NO_PATH:
+        while (code := self._search.search_and_trace()) >= kernel.PATH_FULL:  # an int: enums take 0.1 µs
             if code == kernel.PATH_FULL:
                 self._search.grow_path()
             elif reason := self._deferred_decreases_matter():
