@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import venv
 import xml.etree.ElementTree as ElementTree
 import zipfile
@@ -77,8 +76,7 @@ def sdist(tmp_path_factory):
     source = shutil.copytree(ROOT, tmp_path_factory.mktemp('clone') / 'clone', ignore=MADE_HERE)
     run([sys.executable, '-c', 'from setuptools import build_meta; build_meta.build_sdist("dist")'], source)
     (archive,) = (source / 'dist').iterdir()
-    with tarfile.open(archive) as file:
-        file.extractall(source / 'dist', filter='data')
+    shutil.unpack_archive(archive, source / 'dist')
     return source / 'dist' / archive.name.removesuffix('.tar.gz')
 
 

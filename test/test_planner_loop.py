@@ -51,7 +51,7 @@ def still_robot():
 def test_a_replay_waits_for_a_cleared_costmap_as_the_node_does(tmp_path):
     cleared = (0.5, '/map', occupancy_grid(10.5, np.zeros((80, 120), np.int8), GEOMETRY))
     found = replayed(tmp_path, sorted([*still_robot(), cleared], key=lambda message: message[0]))
-    times_s = [item.time_s for item in found if item.update is not None]
+    times_s = [item.time_s for item in found if item.map_update is not None]
     assert times_s == pytest.approx([0.0, 1.5])
 
 
@@ -60,7 +60,7 @@ def test_a_replay_drops_a_patch_that_the_map_has_overtaken_as_the_node_does(tmp_
     overtaken = (0.5, '/map_updates', grid_update(9.0, wall, (30, 0)))
     newer = (1.0, '/map_updates', grid_update(10.5, wall, (40, 0)))
     found = replayed(tmp_path, sorted([*still_robot(), overtaken, newer], key=lambda message: message[0]))
-    update = found[-1].update or next(item.update for item in reversed(found) if item.update is not None)
+    update = found[-1].map_update or next(item.map_update for item in reversed(found) if item.map_update is not None)
     assert not update.grid.blocked[5, 30]
     assert update.grid.blocked[5, 40]
 
@@ -109,7 +109,7 @@ def test_the_replay_of_a_bag_ticks_as_a_loop_behind_the_map_worker(tmp_path):
     with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
         found = list(ticks(bag, eventful_run.PARAMETERS))
     eventful_run.check_is_eventful([item.tick for item in found])
-    used_s = [item.time_s for item in found if item.update is not None]
+    used_s = [item.time_s for item in found if item.map_update is not None]
     assert used_s == pytest.approx([0.0, 0.55, 2.25, 3.45, 3.85, 5.45])
     results, log = ticks_of_a_worker(messages, eventful_run.PARAMETERS, len(found))
     assert [eventful_run.outcome(result.tick) for result in results] == [

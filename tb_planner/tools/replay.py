@@ -19,6 +19,7 @@ import numpy as np
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.cdr import Occupancy, Patch
+from tb_planner.maps.live_map import MapUpdate
 from tb_planner.maps.map_worker import MapIntake
 from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
 from tb_planner.navigation.navigator import NavigationStatus, Tick
@@ -41,10 +42,11 @@ _SAME_TIME_S = 1e-6
 
 
 class ReplayedTick(NamedTuple):
-    """A tick, the goal before it, and how long it took."""
+    """A tick, the goal before it, the map that was new in it, and how long it took."""
 
     time_s: float
     goal: Pose2D | None
+    map_update: MapUpdate | None
     tick: Tick
     took_s: float
 
@@ -170,7 +172,7 @@ class _ReplayedRobot:
         if self._recorder is not None:
             self._recorder.end_tick(took_s)
         if result.tick is not None:
-            yield ReplayedTick(now_s, goal, result.tick, took_s)
+            yield ReplayedTick(now_s, goal, result.map_update, result.tick, took_s)
 
 
 # ---------------------------------------------------------------------- the command
