@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from helpers.browser import Browser, chromium_or_skip
 from helpers.planners import open_field
+from helpers.processes import wait_for
 from helpers.trip import Trip
 
 from tb_planner.recording import About, Recorder, read_record
@@ -279,9 +280,14 @@ def is_hung_up(connection):
 
 
 def test_input_is_ignored_while_it_is_not_accepted(drive, tmp_path, inputs):
-    allowed = []
+    allowed, asked = [], []
+
+    def accepts_input():
+        asked.append(True)
+        return bool(allowed)
+
     record = tmp_path / 'run.tbrun'
-    with closing(LiveServer(record, on_input=inputs.put, accepts_input=lambda: bool(allowed))) as server:
+    with closing(LiveServer(record, on_input=inputs.put, accepts_input=accepts_input)) as server:
         _, _, connection = knock(server, **own_origin(server))
         with closing(connection):
             assert receive(connection) == (1, b'{"input": false}')
@@ -289,6 +295,8 @@ def test_input_is_ignored_while_it_is_not_accepted(drive, tmp_path, inputs):
             send(connection, 9, b'')
             while receive(connection)[0] != 10:
                 pass
+            seen = len(asked)  # the first goal has arrived; the page's thread takes it within three looks
+            assert wait_for(lambda: len(asked) >= seen + 3)
             assert inputs.empty()
             allowed.append(True)
             assert receive(connection) == (1, b'{"input": true}')
