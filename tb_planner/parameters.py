@@ -87,22 +87,14 @@ def parameter(
     read_only: bool = False,
 ) -> Any:
     """A field of a dataclass of parameters. Its type is the type of the default."""
-    facts = {
-        'default': default,
-        'description': description,
-        'unit': unit,
-        'low': low,
-        'high': high,
-        'choices': tuple(choices),
-        'read_only': read_only,
-    }
-    return dataclasses.field(default=default, metadata={_KEY: facts})
+    spec = Spec('', default, description, unit, low, high, tuple(choices), read_only)
+    return dataclasses.field(default=default, metadata={_KEY: spec})
 
 
 def specs(cls: type[Values]) -> dict[str, Spec]:
     """The parameters of a dataclass, by name, in order."""
     fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    return {field.name: Spec(field.name, **field.metadata[_KEY]) for field in fields}
+    return {field.name: dataclasses.replace(field.metadata[_KEY], name=field.name) for field in fields}
 
 
 def find_errors(cls: type[Values], values: Mapping[str, object]) -> Iterator[str]:

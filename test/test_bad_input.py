@@ -258,7 +258,6 @@ def test_unknown_rules_are_refused(factory):
         {'min_improvement': float('nan')},
         {'start_tolerance': -1},
         {'goal_tolerance': -1},
-        {'restart_every': -1},
     ],
 )
 def test_settings_out_of_range_are_refused_with_their_value(options):

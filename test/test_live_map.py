@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tb_planner import Grid, OutsideGrid, TimeBoundedPlanner
 from tb_planner.geometry import MapGeometry
-from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.live_map import LiveMap
 
 RULES = {
@@ -82,7 +82,7 @@ class Model:
                 self.rules = name
 
     def grid(self, **shape):
-        costs = Costmap(self.occupancy, replace(RULES[self.rules], resolution_m=self.geometry.resolution_m)).costs
+        costs = costs_of(self.occupancy, replace(RULES[self.rules], resolution_m=self.geometry.resolution_m))
         return Grid(np.isinf(costs) if self.rules == 'plain' else costs, **shape)
 
 
@@ -213,8 +213,9 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
         assert grid.spare_search is not None
         following = TimeBoundedPlanner(grid, (0, 0), (39, 29), k=20)
         assert grid.spare_search is None
-        costs = Costmap(occupancy, replace(RULES['weighted'], resolution_m=0.05))
-        observing = TimeBoundedPlanner(Grid(costs.costs, corner_cutting=corner_cutting), (0, 0), (39, 29), k=20)
+        rules = replace(RULES['weighted'], resolution_m=0.05)
+        own_grid = Grid(costs_of(occupancy, rules), corner_cutting=corner_cutting)
+        observing = TimeBoundedPlanner(own_grid, (0, 0), (39, 29), k=20)
         for _ in range(120):
             assert following.step() == observing.step()
             x, y = int(rng.integers(36)), int(rng.integers(26))
@@ -229,7 +230,7 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
                 live_map.patch(patch, (x, y))
             update = live_map.latest()
             restarted = update is not None and following.use_grid(update.grid, update.change)
-            assert restarted == observing.observe(*costs.update(patch, (x, y)))
+            assert restarted == observing.observe(costs_of(patch, rules), (x, y))
             assert (following.route, following.restarts) == (observing.route, observing.restarts)
 
 
@@ -278,7 +279,7 @@ def test_other_rules_give_other_costs_of_the_same_occupancy():
     live_map.set_rules(RULES['inflated'])
     second = live_map.latest()
     assert second.change
-    assert np.array_equal(second.grid.costs, Costmap(occupancy, replace(RULES['inflated'], resolution_m=0.05)).costs)
+    assert np.array_equal(second.grid.costs, costs_of(occupancy, replace(RULES['inflated'], resolution_m=0.05)))
     live_map.set_rules(RULES['plain'])
     third = live_map.latest()
     assert third.change is None

@@ -243,22 +243,14 @@ def test_settings_may_change_while_the_planner_runs_and_bad_ones_are_refused():
     planner = TimeBoundedPlanner(Grid(field()), (0, 4), (29, 4), k=3, trace_steps=5)
     for name, good, bad in (
         ('k', 7, 0),
-        ('trace_steps', 9, 0),
         ('min_improvement', 0.5, 1.0),
         ('start_tolerance', 2, -1),
         ('goal_tolerance', 3, 1.5),
-        ('restart_every', 4, -1),
     ):
         setattr(planner, name, good)
         with pytest.raises(ValueError, match=rf'{name} is {bad}'):
             setattr(planner, name, bad)
         assert getattr(planner, name) == good
-
-
-def test_trace_back_that_is_not_sliced_stays_unsliced():
-    planner = TimeBoundedPlanner(Grid(field()), (0, 4), (29, 4))
-    with pytest.raises(ValueError, match='trace_steps is None'):
-        planner.trace_steps = 5
 
 
 def test_a_new_min_improvement_counts_for_rises_and_falls():

@@ -535,16 +535,6 @@ def test_a_new_goal_starts_a_search_from_where_the_agent_is():
     assert planner.current_cell == (0, 0)
 
 
-def test_a_search_restarts_periodically_on_a_map_that_has_changed():
-    planner = planner_on(open_field(40, 5), (0, 2), (39, 2), tba_star(), restart_every=5)
-    planner.step()
-    planner.observe(BLOCKED, at=(0, 0))
-    for _ in range(20):
-        planner.step()
-    assert planner.searches > 1
-    assert run_to_the_end(planner) is Status.AT_GOAL
-
-
 # ------------------------------------------------------------------ search numbers come round
 
 

@@ -140,20 +140,6 @@ def test_a_decrease_with_learned_values_is_heuristic_invalidated():
     assert reasons(planner) == {RestartReason.BLOCKED: 1, RestartReason.HEURISTIC_INVALIDATED: 1}
 
 
-@pytest.mark.parametrize('by_run', [True, False])
-def test_an_old_search_on_a_changed_map_is_periodic(by_run):
-    planner = planner_on(open_field(40, 5), (0, 2), (39, 2), k=1, restart_every=5)
-    planner.step()
-    assert not planner.observe(BLOCKED, at=(0, 0))
-    if by_run:
-        planner.run(6)
-    else:
-        for _ in range(6):
-            planner.search()
-            planner.move()
-    assert reasons(planner) == {RestartReason.PERIODIC: 1}
-
-
 def test_the_callers_own_restarts_are_new_goal_requested_and_off_route():
     planner = planner_on(open_field(), (0, 2), (8, 2))
     planner.step()

@@ -141,7 +141,6 @@ def planner_of(rng, name, grid, start, goal):
         algorithm_of(rng, name, lookahead),
         **lookahead,
         min_improvement=float(rng.choice((0.0, 0.0, 0.1, 0.9))),
-        restart_every=int(rng.choice((0, 0, 7))),
     )
 
 

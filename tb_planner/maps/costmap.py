@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner.geometry import Box, Cell
+from tb_planner.geometry import Box
 from tb_planner.search.distance import squared_distances
-from tb_planner.search.grid import BLOCKED, COST_STEPS, MAX_COST, whole_numbers
+from tb_planner.search.grid import BLOCKED, COST_STEPS, MAX_COST
 
 UNKNOWN = -1
 OCCUPIED = 100
@@ -117,89 +117,25 @@ class CostTable:
         terrain += np.uint16(1)
         return terrain
 
-
-class Costmap:
-    """The occupancy of a map and the traversal costs that follow from it, kept in step patch by patch.
-
-    It is to be used by one thread at a time. What it returns are copies, fit to be handed to another thread; no single
-    step of the work is longer than a tile, so that other threads get their turn in between.
-    """
-
-    def __init__(self, occupancy: ArrayLike, rules: CostmapConfig, *, tile: int = TILE) -> None:
-        if tile < 1:
-            raise ValueError(f'tile {tile} is below 1')
-        self.rules = rules
-        self._tile = tile
-        self._occupancy = checked_occupancy(occupancy).copy()
-        self._costs = np.empty(self._occupancy.shape, np.float32)
-        self._conversion = CostTable(rules)
-        self._box = Box(0, 0, self.width, self.height)
-        for tile_box in self._box.tiles(tile):
-            self._compute(tile_box)
-
-    @property
-    def width(self) -> int:
-        return int(self._occupancy.shape[1])
-
-    @property
-    def height(self) -> int:
-        return int(self._occupancy.shape[0])
-
-    @property
-    def costs(self) -> NDArray[np.float32]:
-        """Traversal costs [y, x], inf where blocked: a read-only view that later updates write to."""
-        view = self._costs.view()
-        view.flags.writeable = False
-        return view
-
-    @property
-    def occupancy(self) -> NDArray[np.int8]:
-        """The occupancy behind the costs: a read-only view that later updates write to."""
-        view = self._occupancy.view()
-        view.flags.writeable = False
-        return view
-
-    def update(self, occupancy: ArrayLike, at: Cell | None = None) -> tuple[NDArray[np.float32], Cell]:
-        """Takes in a patch whose lowest corner is `at` (None: a whole map) and returns the costs that follow from it.
-
-        The result is a patch of costs and where it goes: the cells that differ from before, grown by the inflation
-        radius, and of size 0 if none differ. The work goes with that patch, not with the map.
-        """
-        patch = checked_occupancy(occupancy)
-        box = self._box_of(patch, at)
-        changed = patch != self._occupancy[box.slices]
-        touched = box.bounds(changed)
-        if touched is None:
-            return np.empty((0, 0), np.float32), (box.x0, box.y0)
-        self._occupancy[box.slices] = patch
-        grown = self._grow(touched)
-        for tile_box in grown.tiles(self._tile):
-            if changed[box.part(self._grow(tile_box))].any():
-                self._compute(tile_box)
-        return self._costs[grown.slices].copy(), (grown.x0, grown.y0)
-
-    def _box_of(self, patch: NDArray[np.int8], at: Cell | None) -> Box:
-        height, width = patch.shape
-        if at is None:
-            if patch.shape != self._occupancy.shape:
-                raise ValueError(f'map of {width} x {height} cells does not fit the {self.width} x {self.height} map')
-            return Box(0, 0, width, height)
-        x, y = whole_numbers(at, 'at')
-        if not (0 <= x <= self.width - width and 0 <= y <= self.height - height):
-            raise ValueError(
-                f'patch of {width} x {height} cells at ({x}, {y}) is not inside the {self.width} x {self.height} map'
-            )
-        return Box(x, y, x + width, y + height)
-
-    def _grow(self, box: Box) -> Box:
-        return box.grown(self.rules.reach, self._box)
-
-    def _compute(self, box: Box) -> None:
-        """Sets the costs in `box` from the occupancy in and around it."""
-        terrain = self._conversion.terrain(self._occupancy, box)
-        costs = terrain * np.float32(1 / COST_STEPS)
+    def costs(self, occupancy: NDArray[np.int8], box: Box) -> NDArray[np.float32]:
+        """The same as costs, inf where blocked."""
+        terrain = self.terrain(occupancy, box)
+        costs: NDArray[np.float32] = terrain * np.float32(1 / COST_STEPS)
         costs[terrain == BLOCKED] = np.inf
-        self._costs[box.slices] = costs
+        return costs
+
+
+def costs_of(occupancy: ArrayLike, rules: CostmapConfig, *, tile: int = TILE) -> NDArray[np.float32]:
+    """The traversal costs of a map [y, x], inf where blocked. Raises ValueError.
+
+    >>> costs_of([[0, 50, 100]], CostmapConfig()).tolist()
+    [[1.0, 2.0, inf]]
+    """
+    values, table = checked_occupancy(occupancy), CostTable(rules)
+    costs = np.empty(values.shape, np.float32)
+    for box in Box(0, 0, values.shape[1], values.shape[0]).tiles(tile):
+        costs[box.slices] = table.costs(values, box)
+    return costs
 
 
 def _by_occupancy(rules: CostmapConfig) -> NDArray[np.uint16]:

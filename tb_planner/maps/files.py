@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
+from PIL import Image
 
 from tb_planner.errors import BadInput
 from tb_planner.geometry import Cell, MapGeometry
@@ -74,10 +74,6 @@ class Map:
     def cell_at(self, x_m: float, y_m: float) -> Cell:
         """The cell that holds a point of the world; it may be outside the map."""
         return self.geometry.cell_at(x_m, y_m)
-
-    def centre_of(self, cell: Cell) -> tuple[float, float]:
-        """The point of the world, in metres, at the centre of a cell."""
-        return self.geometry.centre_of(cell)
 
 
 @dataclass(frozen=True)
@@ -188,7 +184,7 @@ def _read_map_server(path: Path) -> Map:
     mode = str(description.get('mode', 'trinary'))
     if mode not in MODES:
         raise MapError(f'{path}: mode {mode!r} is not one of {", ".join(MODES)}')
-    resolution_m = _number(path, description, 'resolution')
+    resolution_m = _number(path, 'resolution', description['resolution'])
     if resolution_m <= 0:
         raise MapError(f'{path}: resolution {resolution_m} is not above 0')
     thresholds = _thresholds(path, description)
@@ -222,16 +218,15 @@ def _read_image(
     image_path = yaml_path.parent / name
     if not image_path.is_file():
         raise MapError(f'{yaml_path}: there is no image {image_path}')
-    pillow = _late_import('PIL.Image', 'Pillow', 'map images')
     try:
-        with pillow.open(image_path) as image:
+        with Image.open(image_path) as image:
             if image.mode.startswith('I'):
                 return np.asarray(image, np.int32), 65535, None
             has_alpha = 'A' in image.getbands() or 'transparency' in image.info
             if image.mode in ('1', 'L') and not has_alpha:
                 return np.asarray(image.convert('L')), 255, None
             channels = np.asarray(image.convert('RGBA' if has_alpha else 'RGB'), np.uint16)
-    except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise MapError(f'{yaml_path}: image {image_path} cannot be read: {error}') from error
     opaque = channels[..., 3] == 255 if has_alpha else None
     counted = channels if alpha_counts else channels[..., :3]
@@ -239,7 +234,6 @@ def _read_image(
 
 
 def _read_yaml(path: Path) -> Mapping[str, Any]:
-    yaml = _late_import('yaml', 'PyYAML', 'map_server maps')
     try:
         description = yaml.safe_load(_read_text(path))
     except yaml.YAMLError as error:
@@ -252,11 +246,7 @@ def _read_yaml(path: Path) -> Mapping[str, Any]:
     return description
 
 
-def _number(path: Path, description: Mapping[str, Any], key: str) -> float:
-    return _finite(path, key, description[key])
-
-
-def _finite(path: Path, name: str, value: Any) -> float:
+def _number(path: Path, name: str, value: Any) -> float:
     # PyYAML takes 5e-2 for a text
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:
@@ -272,7 +262,7 @@ def _origin(path: Path, description: Mapping[str, Any]) -> tuple[float, float, f
     origin = description['origin']
     if not isinstance(origin, list) or len(origin) != 3:
         raise MapError(f'{path}: origin {origin!r} is not a list [x, y, yaw]')
-    x, y, yaw = (_finite(path, 'origin', value) for value in origin)
+    x, y, yaw = (_number(path, 'origin', value) for value in origin)
     return x, y, yaw
 
 
@@ -284,8 +274,7 @@ def _negate(path: Path, description: Mapping[str, Any]) -> bool:
 
 
 def _thresholds(path: Path, description: Mapping[str, Any]) -> tuple[float, float]:
-    free = _number(path, description, 'free_thresh')
-    occupied = _number(path, description, 'occupied_thresh')
+    free, occupied = (_number(path, name, description[name]) for name in ('free_thresh', 'occupied_thresh'))
     for name, value in (('free_thresh', free), ('occupied_thresh', occupied)):
         if not 0 <= value <= 1:
             raise MapError(f'{path}: {name} {value} is not between 0 and 1')
@@ -305,10 +294,3 @@ def _read_text(path: Path) -> str:
 
 def _first(lines: list[str]) -> str:
     return lines[0][:40] if lines else ''
-
-
-def _late_import(module: str, package: str, purpose: str) -> ModuleType:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MapError(f'{purpose} need the Python package {package}, which is not installed') from error

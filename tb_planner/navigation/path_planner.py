@@ -250,7 +250,7 @@ class PathPlanner:
 
     # -------------------------------------------------------------------------------------------------- kept results
     def _serves(self, map_update: MapUpdate, before: PathRequest, request: PathRequest) -> bool:
-        """Whether the path, or the search under way, serves another request than the one it was begun for."""
+        """Whether the path, or the search in progress, serves another request than the one it was begun for."""
         dropped = before.goals_dropped(request)
         if dropped is None:
             return False
@@ -372,7 +372,7 @@ class SegmentPlanner:
         self.searches = 0
         """One for each segment, and the restarts."""
         self._planner: TimeBoundedPlanner | None = None  # of the present segment, or of the last one, for its memory
-        self._is_under_way = False
+        self._is_searching = False
         self._instead: Cell | None = None  # the cell that replaces the segment's goal, which is cut off
         self._failed_search = 0  # the number of the search that found no such cell
 
@@ -380,12 +380,12 @@ class SegmentPlanner:
     def has_no_path(self) -> bool:
         """No path leads to the goal of the present segment, or near it, on the present map."""
         planner = self._planner
-        if planner is None or not self._is_under_way or planner.status != Status.NO_PATH:
+        if planner is None or not self._is_searching or planner.status != Status.NO_PATH:
             return False
         return self._failed_search == planner.searches
 
     def stop(self) -> None:
-        self._is_under_way, self._instead, self._failed_search = False, None, 0
+        self._is_searching, self._instead, self._failed_search = False, None, 0
 
     def drop_memory(self) -> None:
         """Drops the search's memory, which is of no use on a map of another size."""
@@ -397,7 +397,7 @@ class SegmentPlanner:
         if self._planner is not None and map_update.change is not None:
             before = self._planner.searches
             self._planner.use_grid(map_update.grid, map_update.change)
-            self.searches += self._is_under_way * (self._planner.searches - before)
+            self.searches += self._is_searching * (self._planner.searches - before)
             if self._instead is not None and _frees_cells(map_update):  # the goal may be cut off no more
                 self.stop()
 
@@ -412,7 +412,7 @@ class SegmentPlanner:
         """Spends the budget of `search`; the segment, if it is found. `ends` are its first cell and its goal's."""
         tolerance = map_update.geometry.whole_cells(tolerance_m)
         planner = self._planner
-        if planner is None or not self._is_under_way:
+        if planner is None or not self._is_searching:
             planner = self._begin(map_update, ends, settings, tolerance)
         before = planner.searches
         if planner.current_cell != ends[0]:  # it was blocked: the planner may have gone to the other side of a wall
@@ -438,7 +438,7 @@ class SegmentPlanner:
         if self._instead is not None:
             goal, tolerance = self._instead, 0
         self._planner = new_planner(map_update, start, goal, settings, tolerance)
-        self._is_under_way = True
+        self._is_searching = True
         self.searches += 1
         return self._planner
 
@@ -450,7 +450,7 @@ class SegmentPlanner:
         elif self._failed_search != planner.searches:
             window = Box(*goal, goal[0] + 1, goal[1] + 1).grown(tolerance, planner.grid.box)
             self._instead = nearest_marked(planner.expanded_in(window), window, goal, tolerance)
-            self._is_under_way = self._instead is None
+            self._is_searching = self._instead is None
             self._failed_search = planner.searches if self._instead is None else 0
 
 

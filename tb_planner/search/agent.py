@@ -88,8 +88,9 @@ class CheckedWorld:
 
     def walk(self, states: NDArray[np.int32]) -> None:
         """Moves the agent from the first of these states to the last; raises IllegalMove."""
-        i = self.grid.first_illegal_step(states)
-        if i is not None:
+        legal = self.grid.legal_steps(states)
+        if not legal.all():
+            i = int(legal.argmin())
             a, b = self.grid.cell(states[i]), self.grid.cell(states[i + 1])
             raise IllegalMove(f'the map forbids the move from {a} to {b}')
 

@@ -170,17 +170,10 @@ def make_algorithm(name: str, weight: float, restart: str = '', **switches: Any)
 
 
 def check_algorithm(algorithm: Algorithm) -> Algorithm:
-    """Returns the algorithm; raises TypeError if it is not an Algorithm, but for example the name of one."""
-    if isinstance(algorithm, Algorithm):
-        return algorithm
-    if isinstance(algorithm, str) and algorithm in ALGORITHMS:
-        call = '(w)' if takes_weight(algorithm) else '()'
-        raise TypeError(
-            f'algorithm is {algorithm!r}, a name; pass ALGORITHMS[{algorithm!r}]{call} or {algorithm}{call}'
-        )
-    if callable(algorithm):
-        raise TypeError(f'algorithm is {algorithm!r}, which makes one; call it, for example tba_star()')
-    raise TypeError(f'algorithm is {algorithm!r}; make one with a factory, for example tba_star()')
+    """Returns the algorithm; raises TypeError if it is not an Algorithm, but for example a factory or a name."""
+    if not isinstance(algorithm, Algorithm):
+        raise TypeError(f'algorithm is {algorithm!r}; make one, for example tba_star() or ALGORITHMS["tba_star"]()')
+    return algorithm
 
 
 def _integer_weights(w: float) -> tuple[int, int]:
@@ -215,7 +208,7 @@ class RestartReason(str, enum.Enum):
     HEURISTIC_INVALIDATED = 'heuristic_invalidated'
     """A cost decreased, which makes the learned heuristic inadmissible."""
     PERIODIC = 'periodic'
-    """The map has changed since the search began, more than restart_every intervals ago."""
+    """The map has changed since the search began, and the period of full searches is over."""
     NEW_GOAL = 'new_goal'
     """The planner got a new goal."""
     OFF_ROUTE = 'off_route'

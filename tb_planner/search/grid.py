@@ -193,8 +193,8 @@ class Grid:
         """The cost of the step from a to b; inf if it is illegal."""
         a, b = whole_numbers(a, 'a'), whole_numbers(b, 'b')
         dx, dy = b[0] - a[0], b[1] - a[1]
-        direction = _DIRECTIONS.get((dx, dy))
-        if direction is None or not self.contains(a) or not self.legal_moves[a[1], a[0]] & direction:
+        is_near = abs(dx) <= 1 and abs(dy) <= 1 and self.contains(a)
+        if not is_near or not self.legal_moves[a[1], a[0]] & _BITS[dy + 1, dx + 1]:
             return math.inf
         t = (int(self.cost_u16[a[1], a[0]]) + int(self.cost_u16[b[1], b[0]])) / (2 * COST_STEPS)
         return t * math.sqrt(2) if dx and dy else t
@@ -220,11 +220,6 @@ class Grid:
         bits = _BITS[np.clip(dy, -1, 1) + 1, np.clip(dx, -1, 1) + 1]
         legal: NDArray[np.bool_] = near & (self.legal_moves.reshape(-1)[states[:-1]] & bits != 0)
         return legal
-
-    def first_illegal_step(self, states: NDArray[np.int32]) -> int | None:
-        """The index of the first state from which the next one cannot be stepped to, or None."""
-        legal = self.legal_steps(states)
-        return None if legal.all() else int(legal.argmin())
 
     def nearest_free(self, cell: Cell, tolerance: int) -> Cell | None:
         """The free cell nearest to this one, at most `tolerance` cells away; ties go to the first row, then column.
@@ -257,7 +252,7 @@ class Grid:
         rows, columns = np.divmod(np.concatenate((change.increased, change.decreased)), self.width)
         box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
         new = new[Box(x, y, x + width, y + height).part(box)]
-        self._check_room(self._total + self._rise(new, box))
+        self.check_room(self._rise(new, box))
         self.write(new, box)
         return change
 
@@ -294,10 +289,6 @@ class Grid:
             return 0
         return int(terrain.sum(dtype=np.int64)) - int(self.cost_u16[box.slices].sum(dtype=np.int64))
 
-    def check_room(self) -> None:
-        """Raises ValueError if a path could cost more than the kernel has room for."""
-        self._check_room(self._total)
-
     def _check_patch(self, shape: tuple[int, ...], at: Cell | None) -> None:
         if at is None:
             if shape != (self.height, self.width):
@@ -313,8 +304,12 @@ class Grid:
                 f'the {width} x {height} patch at ({x}, {y}) reaches outside the {self.width} x {self.height} grid'
             )
 
-    def _check_room(self, total: int) -> None:
-        """Checks the bound of g: a path visits a cell at most once."""
+    def check_room(self, rise: int = 0) -> None:
+        """Raises ValueError if a path could cost more than the kernel has room for, with this rise of all costs.
+
+        A path visits a cell at most once.
+        """
+        total = self._total + rise
         bound = 2 * DIAGONAL * total if self.weighted else DIAGONAL * self.width * self.height
         if bound > MAX_G:
             mean = total / COST_STEPS / (self.width * self.height)
@@ -341,16 +336,6 @@ class Grid:
         self.legal_moves[box.slices] = moves * free(0, 0)
 
 
-_DIRECTIONS = {
-    (0, -1): NORTH,
-    (1, 0): EAST,
-    (0, 1): SOUTH,
-    (-1, 0): WEST,
-    (1, -1): NORTH_EAST,
-    (1, 1): SOUTH_EAST,
-    (-1, 1): SOUTH_WEST,
-    (-1, -1): NORTH_WEST,
-}
 _BITS = np.array(  # by dy + 1 and dx + 1
     [[NORTH_WEST, NORTH, NORTH_EAST], [WEST, 0, EAST], [SOUTH_WEST, SOUTH, SOUTH_EAST]], np.uint8
 )
@@ -397,7 +382,7 @@ def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
     if not np.issubdtype(array.dtype, np.floating):
         raise ValueError(
             f'the array has dtype {array.dtype}; pass bool (True is blocked) or float costs (inf is blocked). '
-            'For occupancy values see tb_planner.maps.costmap.Costmap'
+            'For occupancy values see tb_planner.maps.costmap.costs_of'
         )
     wrong = ~((array >= 1) & ((array <= MAX_COST) | np.isposinf(array)))
     if wrong.any():

@@ -270,7 +270,7 @@ cdef class Search:
     @cython.locals(d='int')
     cdef bint is_next_to_closed(self, int s) noexcept nogil
     @cython.locals(cost='long long')
-    cdef long long by_way_of(self, int u, int v) noexcept nogil
+    cdef long long cost_via(self, int u, int v) noexcept nogil
     @cython.locals(d='int', e='int', u='int')
     cdef bint leads_below(self, int v, bint past, long long limit) noexcept nogil
     @cython.locals(below='bint')

@@ -921,7 +921,7 @@ class Search:
                 return True
         return False
 
-    def by_way_of(self, u, v):
+    def cost_via(self, u, v):
         """h(s_current, u) + c(u, v) + h(v, s_goal) of Algorithm 3, FAR if the step is illegal."""
         cost = self.step_cost(u, v)
         if cost == FAR:
@@ -935,11 +935,11 @@ class Search:
                 continue
             u = v + self.offset[d]
             if not past:
-                if self.by_way_of(u, v) < limit or self.by_way_of(v, u) < limit:
+                if self.cost_via(u, v) < limit or self.cost_via(v, u) < limit:
                     return True
             elif d < 4:
                 for e in range(4):
-                    if (self.moves[v] >> e) & 1 and self.by_way_of(u, v + self.offset[e]) < limit:
+                    if (self.moves[v] >> e) & 1 and self.cost_via(u, v + self.offset[e]) < limit:
                         return True
         return False
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, Cell
 from tb_planner.search import kernel
 from tb_planner.search.algorithms import (
@@ -142,10 +143,9 @@ class TimeBoundedPlanner:
     min_improvement: a decreased cost restarts the search only if it can shorten the route by this fraction, and an
         increased cost only if it makes the route this fraction longer.
     start_tolerance, goal_tolerance: if the cell is blocked, a free cell up to this many cells away replaces it.
-    restart_every: a search on a map that has changed is restarted after this many intervals; 0 is never.
 
-    All but Resources may be set at any time; a tolerance counts from the next change of the map or goal on. The search
-    uses the memory that the grid keeps, if there is any.
+    k, if it is a number, min_improvement and the tolerances may be set at any time; a tolerance counts from the next
+    change of the map or goal on. The search uses the memory that the grid keeps, if there is any.
     """
 
     def __init__(
@@ -160,19 +160,18 @@ class TimeBoundedPlanner:
         min_improvement: float = 0.0,
         start_tolerance: int = 0,
         goal_tolerance: int = 0,
-        restart_every: int = 0,
     ):
         if not isinstance(grid, Grid):
             raise TypeError(f'grid is {type(grid).__name__}; pass a Grid, for example Grid(array)')
         self.algorithm = tba_star() if algorithm is None else check_algorithm(algorithm)
-        self._check(k, trace_steps, min_improvement, start_tolerance, goal_tolerance, restart_every)
+        _check_budget(k, trace_steps, self.algorithm)
+        _check_fraction('min_improvement', min_improvement)
         self.grid = grid
         self._k = k
         self._trace_steps = trace_steps
         self._min_improvement = float(min_improvement)
-        self._start_tolerance = start_tolerance
-        self._goal_tolerance = goal_tolerance
-        self._restart_every = restart_every
+        self.start_tolerance = start_tolerance
+        self.goal_tolerance = goal_tolerance
         s_start, s_goal = self._start_state(start), self._goal_state(goal)
         self._goal = grid.cell(grid.state(goal))
         self._deferred: _DeferredDecreases | None = None
@@ -217,10 +216,7 @@ class TimeBoundedPlanner:
             intervals -= 1
             if code > Status.WAITED or intervals == 0:
                 return search.take_trail()
-        if self.restart_every:
-            self._run_with_periodic_restarts(intervals)
-        else:
-            self._run(intervals)
+        self._run(intervals)
         return search.take_trail()
 
     def search(self, expansions: int | None = None, *, seconds: float | None = None) -> Status:
@@ -249,8 +245,6 @@ class TimeBoundedPlanner:
             return self.status
         if expansions is not None:
             self._budget(first=False, expansions=expansions)
-        if self._is_restart_due():
-            self._restart(RestartReason.PERIODIC)
         while (code := self._search.search_and_trace()) >= kernel.PATH_FULL:  # an int: enums take 0.1 µs
             if code == kernel.PATH_FULL:
                 self._search.grow_path()
@@ -391,19 +385,6 @@ class TimeBoundedPlanner:
         self._budget(first=False)
 
     @property
-    def trace_steps(self) -> int | None:
-        """N_T; a number may be set to another."""
-        return self._trace_steps
-
-    @trace_steps.setter
-    def trace_steps(self, trace_steps: int) -> None:
-        if self._trace_steps is None:
-            raise ValueError('trace_steps is None; only a number can be changed')
-        check_whole('trace_steps', trace_steps, 1)
-        self._trace_steps = trace_steps
-        self._budget(first=False)
-
-    @property
     def min_improvement(self) -> float:
         return self._min_improvement
 
@@ -429,15 +410,6 @@ class TimeBoundedPlanner:
     def goal_tolerance(self, goal_tolerance: int) -> None:
         check_whole('goal_tolerance', goal_tolerance, 0)
         self._goal_tolerance = goal_tolerance
-
-    @property
-    def restart_every(self) -> int:
-        return self._restart_every
-
-    @restart_every.setter
-    def restart_every(self, restart_every: int) -> None:
-        check_whole('restart_every', restart_every, 0)
-        self._restart_every = restart_every
 
     @property
     def current_cell(self) -> Cell:
@@ -525,10 +497,6 @@ class TimeBoundedPlanner:
     @property
     def moves(self) -> int:
         return int(self._search.moved)
-
-    @property
-    def back_moves(self) -> int:
-        return int(self._search.back_moves)
 
     @property
     def refused_moves(self) -> int:
@@ -638,19 +606,6 @@ class TimeBoundedPlanner:
         self.status = Status(code)
         return int(code)
 
-    def _run_with_periodic_restarts(self, intervals: int) -> None:
-        last = self._search.intervals + intervals
-        while (left := last - self._search.intervals) > 0 and not self._search.trail_is_full():
-            if self._is_restart_due():
-                self._restart(RestartReason.PERIODIC)
-            if self._run(min(left, self.restart_every)) > Status.WAITED:
-                break
-
-    def _is_restart_due(self) -> bool:
-        if not self.restart_every or not self._search.stale:
-            return False
-        return bool(self._search.intervals - self._search.search_began >= self.restart_every)
-
     def _defer(self, change: GridChange) -> None:
         """Keeps decreases that do not matter yet: they are tested again when the goal is found."""
         if self._deferred is None or self._deferred.search != self._search.searches:
@@ -666,18 +621,10 @@ class TimeBoundedPlanner:
         return could_shorten(self._search, *deferred.all(), self.algorithm, self._min_improvement)
 
     def _start_state(self, start: Cell, what: str = 'start') -> int:
-        self.grid.state(start, what)
-        free = self.grid.nearest_free(start, self.start_tolerance)
-        if free is None:
-            raise StartBlocked(blocked_and_none_near(what, start, self.start_tolerance))
-        return self.grid.state(free)
+        return _free_state(self.grid, start, what, self.start_tolerance, StartBlocked)
 
     def _goal_state(self, goal: Cell) -> int:
-        self.grid.state(goal, 'goal')
-        free = self.grid.nearest_free(goal, self.goal_tolerance)
-        if free is None:
-            raise GoalBlocked(blocked_and_none_near('goal', goal, self.goal_tolerance))
-        return self.grid.state(free)
+        return _free_state(self.grid, goal, 'goal', self.goal_tolerance, GoalBlocked)
 
     def _nearest_to_goal(self) -> int:
         """The goal, or the free cell that replaces it on this map. If there is none the goal stays as it is, until a
@@ -692,29 +639,6 @@ class TimeBoundedPlanner:
         else:
             steps = UNBOUNDED if self._trace_steps is None else self._trace_steps
             self._search.set_budget(expansions or self._k, steps, steps)
-
-    def _check(
-        self,
-        k: int | Resources,
-        trace_steps: int | None,
-        min_improvement: float,
-        start_tolerance: int,
-        goal_tolerance: int,
-        restart_every: int,
-    ) -> None:
-        if isinstance(k, Resources):
-            if trace_steps is not None:
-                raise ValueError(f'trace_steps is {trace_steps}; leave it out, Resources contain it')
-        else:
-            check_whole('k', k, 1)
-        if trace_steps is not None:
-            check_whole('trace_steps', trace_steps, 1)
-        if self.algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
-            raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
-        _check_fraction('min_improvement', min_improvement)
-        check_whole('start_tolerance', start_tolerance, 0)
-        check_whole('goal_tolerance', goal_tolerance, 0)
-        check_whole('restart_every', restart_every, 0)
 
 
 class _DeferredDecreases:
@@ -831,11 +755,8 @@ def find_path(grid: Grid | ArrayLike, start: Cell, goal: Cell, algorithm: Algori
     if not isinstance(grid, Grid):
         grid = Grid(grid)
     algorithm = tba_star() if algorithm is None else check_algorithm(algorithm)
-    s_start, s_goal = grid.state(start, 'start'), grid.state(goal, 'goal')
-    if grid.is_blocked(start):
-        raise StartBlocked(blocked_and_none_near('start', start, 0))
-    if grid.is_blocked(goal):
-        raise GoalBlocked(blocked_and_none_near('goal', goal, 0))
+    s_start = _free_state(grid, start, 'start', 0, StartBlocked)
+    s_goal = _free_state(grid, goal, 'goal', 0, GoalBlocked)
     search = grid.take_search()
     configure(search, algorithm)
     before = search.expansions
@@ -882,9 +803,25 @@ def configure(search: kernel.Search, algorithm: Algorithm) -> None:
     )
 
 
-def blocked_and_none_near(what: str, cell: Cell, tolerance: int) -> str:
-    x, y = cell
-    return f'{what} ({x}, {y}) is blocked, and no cell within the tolerance of {tolerance} cells is free'
+def _free_state(grid: Grid, cell: Cell, what: str, tolerance: int, error: type[BadInput]) -> int:
+    """The state of this cell, or of the free cell nearest to it within the tolerance; raises OutsideGrid or `error`."""
+    grid.state(cell, what)
+    free = grid.nearest_free(cell, tolerance)
+    if free is None:
+        x, y = cell
+        raise error(f'{what} ({x}, {y}) is blocked, and no cell within the tolerance of {tolerance} cells is free')
+    return grid.state(free)
+
+
+def _check_budget(k: int | Resources, trace_steps: int | None, algorithm: Algorithm) -> None:
+    if not isinstance(k, Resources):
+        check_whole('k', k, 1)
+    elif trace_steps is not None:
+        raise ValueError(f'trace_steps is {trace_steps}; leave it out, Resources contain it')
+    if trace_steps is not None:
+        check_whole('trace_steps', trace_steps, 1)
+    if algorithm.reopen and (trace_steps is not None or isinstance(k, Resources)):
+        raise ValueError('reopen is on and trace-back is sliced; a path traced in slices needs a tree that stays')
 
 
 def check_whole(name: str, value: int, least: int) -> None:
