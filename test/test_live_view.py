@@ -26,12 +26,18 @@ from tb_planner.view.server import MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING, Li
 FOLLOWS = 'window.tbPlanner && tbPlanner.record.ticks === {0} && tbPlanner.replay.tick === {0} - 1'
 
 
+@pytest.fixture(autouse=True)
+def chunks_on_request(monkeypatch):
+    """The recorder itself writes no chunk before the record is closed."""
+    monkeypatch.setattr('tb_planner.recording.writer.CHUNK_S', 1000)
+
+
 class Drive:
     """A robot in an empty room; its recorder writes a chunk after every go()."""
 
     def __init__(self, path, goal=(5.5, 3.5)):
         self.trip = Trip(open_field(60, 40), (0.55, 0.55), goal)
-        self.recorder = Recorder(path, About('A drive', period_s=0.05), chunk_s=1000)
+        self.recorder = Recorder(path, About('A drive', period_s=0.05))
         self.ticks = 0
 
     def go(self, ticks):
@@ -44,7 +50,7 @@ class Drive:
             self.recorder.end_tick(0.001)
             self.trip.drive()
             self.ticks += 1
-        self.recorder._writer._write_frames()
+        self.recorder._write_frames()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import shutil
 import threading
 import zlib
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -50,6 +51,12 @@ from tb_planner.recording.writer import Encoder, Frame, NotRecorded, RecordWrite
 from tb_planner.search.algorithms import RestartReason
 
 IDLE = Frame(0.0, 'IDLE', None, None, None, (), 0, 0, 0, 0, None, None, None, 0.0)
+
+
+@pytest.fixture
+def chunks_on_request(monkeypatch):
+    """No chunk is written before its time, which is when the record is closed."""
+    monkeypatch.setattr(writer, 'CHUNK_S', 1000)
 
 
 def rooms(rng, height=40, width=60):
@@ -295,14 +302,14 @@ def test_obstacles_margins_and_unknown_cells_are_distinguished(tmp_path):
     assert classes[20, 20] == 0
 
 
-def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
+def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path, chunks_on_request):
     """No cost changes, so no change is reported; the recorder still looks around the robot once a chunk."""
     occupancy = np.full((30, 40), -1, np.int8)
     live = LiveMap(CostmapConfig())
     live.full(occupancy, MapGeometry(40, 30, 0.1))
     trip = Trip(open_field(40, 30), (0.55, 0.55), (3.5, 0.55))
-    chunks = []
-    recorder = Recorder(None, About(), chunk_s=1000, also=chunks.append)
+    path = tmp_path / 'trip.tbrun'
+    recorder = Recorder(path, About())
     update = live.latest()
     for now in range(2):
         trip.tick()
@@ -311,18 +318,16 @@ def test_what_becomes_known_and_costs_the_same_is_shown(tmp_path):
         occupancy[:, :20] = 0
         live.full(occupancy, MapGeometry(40, 30, 0.1))
     recorder.close()
-    path = tmp_path / 'trip.tbrun'
-    path.write_bytes(MAGIC + b''.join(chunks))
     *_, replay = Replay(read_record(path))
     assert np.array_equal(replay.classes == UNKNOWN, occupancy == -1)
 
 
-def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path):
+def test_in_other_than_real_time_obstacles_are_those_of_the_tick(tmp_path, chunks_on_request):
     """The writer begins after the last tick."""
     occupancy = np.zeros((30, 40), np.int8)
     live, path = LiveMap(MARGINS), tmp_path / 'trip.tbrun'
     trip, seen = Trip(open_field(40, 30), (0.55, 0.55), (3.5, 0.55)), []
-    with Recorder(path, About(), chunk_s=1000, real_time=False) as recorder:
+    with Recorder(path, About(), real_time=False) as recorder:
         for now in range(6):
             occupancy[:] = 0
             occupancy[20, 5 * now : 5 * now + 3] = 100
@@ -355,11 +360,11 @@ def written(tmp_path, ticks=300):
     path = tmp_path / 'walk.tbrun'
     blocked = rooms(np.random.default_rng(2), 60, 200)
     planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (198, 58), k=2)
-    walk_ = RecordedWalk(path, planner, Changing(Grid(blocked), 4), About('a walk'), chunk_s=1000)  # written here
-    for _ in range(3):
-        move_to_goal(planner, walk_, max_intervals=ticks // 3)
-        walk_._writer._write_frames()
-    walk_.close()
+    world = Changing(Grid(blocked), 4)
+    with patch.object(writer, 'CHUNK_S', 1000), RecordedWalk(path, planner, world, About('a walk')) as walk_:
+        for _ in range(3):
+            move_to_goal(planner, walk_, max_intervals=ticks // 3)
+            walk_._write_frames()  # and no other thread does
     return path
 
 
@@ -602,9 +607,9 @@ def test_a_title_that_is_no_text_is_refused(tmp_path):
         read_record(path)
 
 
-def test_a_full_disk_is_reported_and_closing_does_not_fail(tmp_path):
+def test_a_full_disk_is_reported_and_closing_does_not_fail(chunks_on_request):
     """Data that could not be written stays in the buffer, and closing the file tries again."""
-    written_by = RecordWriter('/dev/null', About(), chunk_s=1000)
+    written_by = RecordWriter('/dev/null', About())
     written_by._file.close()
     written_by._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
     written_by.put(IDLE)
@@ -684,18 +689,36 @@ def test_no_other_file_is_moved_or_overwritten(tmp_path):
         keep_older(Path(device))
 
 
-def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path):
-    class Full:
-        def __init__(self):
-            self.left = 2
+class Disk:
+    """A file on a disk that does this with each chunk after the head."""
 
-        def __call__(self, chunk):
-            self.left -= 1
-            if self.left <= 0:
-                raise OSError(28, 'No space left on device')
+    def __init__(self, take):
+        self.take, self.chunks = take, []
 
+    def write(self, chunk):
+        self.take()
+        self.chunks.append(chunk)
+
+    def tell(self):
+        return 1
+
+    def flush(self):
+        pass
+
+    def close(self):
+        pass
+
+
+def be_full():
+    raise OSError(28, 'No space left on device')
+
+
+def test_a_disk_that_fails_ends_the_record_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(writer, 'CHUNK_S', 0.001)
     trip = Trip(wall(30), (0.55, 0.55), (5.5, 0.55))
-    recorder = Recorder(None, About(), chunk_s=0.001, also=Full())
+    recorder = Recorder(tmp_path / 'trip.tbrun', About())
+    recorder._file.close()
+    recorder._file = Disk(be_full)
     update = trip._update
     for now in range(500):
         trip.tick(search=recorder.searching(None))
@@ -719,12 +742,12 @@ def test_a_jump_of_the_clock_adds_no_time_to_the_record(tmp_path):
     assert read_record(path).columns['time_us'].tolist() == [0, 500_000, 0, 500_000, 0, 500_000]
 
 
-def test_frames_that_exceed_the_queue_are_dropped_and_the_whole_state_follows(tmp_path, monkeypatch):
+def test_frames_that_exceed_the_queue_are_dropped_and_the_whole_state_follows(tmp_path, monkeypatch, chunks_on_request):
     monkeypatch.setattr(writer, 'MAX_WAITING_BYTES', 40_000)
     path = tmp_path / 'trip.tbrun'
     trip = RecordedTrip(path, wall(30), (0.55, 0.55), (5.5, 0.55), k=40)
     trip.recorder.close()
-    trip.recorder = Recorder(path, About(), chunk_s=1000)
+    trip.recorder = Recorder(path, About())
     trip.run(5)
     trip.change_map(wall(35))
     trip.run_to_goal()
@@ -735,12 +758,14 @@ def test_frames_that_exceed_the_queue_are_dropped_and_the_whole_state_follows(tm
     compare(trip.seen[lost:], record)
 
 
-def test_where_ticks_do_not_come_in_real_time_they_wait_for_the_writer_and_none_is_lost(tmp_path, monkeypatch):
+def test_where_ticks_do_not_come_in_real_time_they_wait_for_the_writer_and_none_is_lost(
+    tmp_path, monkeypatch, chunks_on_request
+):
     monkeypatch.setattr(writer, 'MAX_WAITING_BYTES', 40_000)
     path = tmp_path / 'trip.tbrun'
     trip = RecordedTrip(path, wall(30), (0.55, 0.55), (5.5, 0.55), k=40)
     trip.recorder.close()
-    trip.recorder = Recorder(path, About(), chunk_s=1000, real_time=False)
+    trip.recorder = Recorder(path, About(), real_time=False)
     trip.run(5)
     trip.change_map(wall(35))
     trip.run_to_goal()
@@ -750,34 +775,28 @@ def test_where_ticks_do_not_come_in_real_time_they_wait_for_the_writer_and_none_
 
 
 @pytest.mark.parametrize('real_time', [True, False])
-def test_only_a_robot_does_not_wait_for_its_record_to_be_written_to_the_end(monkeypatch, real_time):
+def test_only_a_robot_does_not_wait_for_its_record_to_be_written_to_the_end(
+    tmp_path, monkeypatch, chunks_on_request, real_time
+):
     monkeypatch.setattr(writer, 'STOP_S', 0.01)
-    may_go_on, chunks_taken = threading.Event(), []
-
-    def slow_disk(chunk):
-        if chunks_taken:
-            may_go_on.wait(60)
-        chunks_taken.append(chunk)
-
-    writes = RecordWriter(None, About(), chunk_s=1000, also=slow_disk, real_time=real_time)
+    may_go_on = threading.Event()
+    writes = RecordWriter(tmp_path / 'run.tbrun', About(), real_time=real_time)
+    writes._file.close()
+    writes._file = disk = Disk(lambda: may_go_on.wait(60))
     writes.put(IDLE)
     later = threading.Timer(0.3, may_go_on.set)
     later.start()
     writes.close()
     assert ('were not written within' in writes.error) == real_time
-    assert len(chunks_taken) == (1 if real_time else 2)
+    assert len(disk.chunks) == (0 if real_time else 1)
     later.join()
 
 
-def test_who_waits_for_a_disk_that_fails_goes_on(monkeypatch):
+def test_who_waits_for_a_disk_that_fails_goes_on(tmp_path, monkeypatch, chunks_on_request):
     monkeypatch.setattr(writer, 'MAX_WAITING_BYTES', 100)
-
-    def full_disk(chunk, taken=[]):  # noqa: B006
-        taken.append(chunk)
-        if len(taken) > 1:
-            raise OSError(28, 'No space left on device')
-
-    writes = RecordWriter(None, About(), chunk_s=1000, also=full_disk, real_time=False)
+    writes = RecordWriter(tmp_path / 'run.tbrun', About(), real_time=False)
+    writes._file.close()
+    writes._file = Disk(be_full)
     for _ in range(10):
         writes.put(IDLE)
     writes.close()
@@ -785,11 +804,11 @@ def test_who_waits_for_a_disk_that_fails_goes_on(monkeypatch):
 
 
 @pytest.mark.skipif(not Path('/dev/full').exists(), reason='there is no /dev/full here')
-def test_a_walk_that_is_not_recorded_to_its_end_is_an_error(tmp_path):
+def test_a_walk_that_is_not_recorded_to_its_end_is_an_error(tmp_path, chunks_on_request):
     planner = TimeBoundedPlanner(Grid(open_field(12, 9)), (1, 1), (10, 7), k=50)
-    recorded = RecordedWalk(tmp_path / 'walk.tbrun', planner, Static(Grid(open_field(12, 9))), About(), chunk_s=1000)
-    recorded._writer._file.close()
-    recorded._writer._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
+    recorded = RecordedWalk(tmp_path / 'walk.tbrun', planner, Static(Grid(open_field(12, 9))), About())
+    recorded._file.close()
+    recorded._file = Path('/dev/full').open('wb')  # noqa: SIM115, close() does
     with pytest.raises(NotRecorded, match=r'lacks the end of the walk: .*No space left'), recorded:
         run = move_to_goal(planner, recorded)
     assert run.cells[-1] == (10, 7)
@@ -804,8 +823,8 @@ def test_states_come_back_from_runs():
     rng = np.random.default_rng(1)
     for share in (0.02, 0.5, 0.98):
         states = np.flatnonzero(rng.random(500) < share).astype(np.int32)
-        assert np.array_equal(from_runs(*as_runs(states)), states)
-    assert len(from_runs(*as_runs(np.empty(0, np.int32)))) == 0
+        assert np.array_equal(from_runs(*as_runs(states).T), states)
+    assert len(from_runs(*as_runs(np.empty(0, np.int32)).T)) == 0
 
 
 def test_a_blocked_class_is_a_blocked_cell():

@@ -19,7 +19,7 @@ from helpers.processes import wait_for
 from PIL import Image
 
 from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
-from tb_planner.recording import About, RecordedWalk, Replay, read_record
+from tb_planner.recording import About, RecordedWalk, Replay, read_record, writer
 from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED, as_varints, pack
 from tb_planner.search.algorithms import RestartReason
 from tb_planner.view import make_page
@@ -316,14 +316,15 @@ def test_other_worlds_and_rules_are_shown_right(browser, tmp_path, world, option
     page.close()
 
 
-def test_a_record_of_many_chunks_is_loaded_whole(browser, tmp_path):
+def test_a_record_of_many_chunks_is_loaded_whole(browser, tmp_path, monkeypatch):
     """The page shows the record from its first chunks on; a seek to the end waits for the last."""
     path, blocked = tmp_path / 'run.tbrun', rooms(3)
     planner = TimeBoundedPlanner(Grid(blocked), (1, 1), (52, 34), tb_wa_star(1.5), k=1)
-    with RecordedWalk(path, planner, Static(Grid(blocked)), About(), chunk_s=1000) as walk:  # chunks are written here
+    monkeypatch.setattr(writer, 'CHUNK_S', 1000)  # chunks are written here
+    with RecordedWalk(path, planner, Static(Grid(blocked)), About()) as walk:
         for _ in range(200):
             move_to_goal(planner, walk, max_intervals=1)
-            walk._writer._write_frames()
+            walk._write_frames()
     *_, last = Replay(read_record(path))
     page = shown_from(browser, tmp_path / 'run.html', path.read_bytes())
     page.wait_for(LOADED)

@@ -67,6 +67,13 @@ HIGHEST_COST, UNKNOWN, UNKNOWN_BLOCKED, INFLATED, OBSTACLE = 250, 251, 252, 253,
 LEVELS = 32
 """Number of classes between a cost and twice that cost."""
 
+ROW = ('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size')
+"""Columns of numbers with an entry for each tick."""
+PLACES = ('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y')
+"""Columns of floats with an entry for each tick."""
+SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'route_bytes'}
+"""Columns that ticks share, and the columns with the number of bytes of each tick."""
+
 _LENGTH = struct.Struct('<I')
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """Errors that a malformed head may raise."""
@@ -98,8 +105,8 @@ class Column(NamedTuple):
 
 
 def as_varints(numbers: ArrayLike) -> bytes:
-    """Encodes numbers from 0 to 2**35 - 1."""
-    values = np.asarray(numbers, np.uint64)
+    """Encodes numbers from 0 to 2**35 - 1; an array row by row."""
+    values = np.asarray(numbers, np.uint64).reshape(-1)
     if not len(values):
         return b''
     groups = np.ones(len(values), np.int64)
@@ -128,17 +135,16 @@ def from_varints(data: bytes | NDArray[np.uint8]) -> NDArray[np.int64]:
     return np.add.reduceat(parts, starts)
 
 
-def as_runs(states: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sorted states as runs: the gap before each run, and its length."""
-    if not len(states):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    breaks = np.flatnonzero(np.diff(states) != 1) + 1
-    firsts = np.concatenate(([0], breaks))
-    lengths = np.diff(np.concatenate((firsts, [len(states)])))
+def as_runs(states: NDArray[np.integer[Any]], classes: NDArray[np.uint8] | None = None) -> NDArray[np.int64]:
+    """Sorted states as runs, one a row: the gap before it, its length, and, if there are classes, its class."""
+    breaks = np.diff(states) != 1
+    if classes is not None:
+        breaks |= np.diff(classes) != 0
+    firsts = np.flatnonzero(np.concatenate(([len(states) > 0], breaks)))
+    lengths = np.diff(firsts, append=len(states))
     starts = states[firsts].astype(np.int64)
-    gaps = starts.copy()
-    gaps[1:] -= starts[:-1] + lengths[:-1]
-    return gaps, lengths
+    gaps = starts - np.concatenate(([0], (starts + lengths)[:-1]))[: len(starts)]
+    return np.column_stack((gaps, lengths) if classes is None else (gaps, lengths, classes[firsts]))
 
 
 def from_runs(gaps: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

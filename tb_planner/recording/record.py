@@ -18,6 +18,9 @@ from tb_planner.recording.format import (
     MALFORMED,
     NEW_ROUTE,
     NEW_SEARCH,
+    PLACES,
+    ROW,
+    SHARES,
     UNKNOWN_BLOCKED,
     BadRecord,
     Chunk,
@@ -27,27 +30,21 @@ from tb_planner.recording.format import (
     from_varints,
 )
 
-SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'route_bytes'}
-"""Columns that ticks share, and the columns with the number of bytes of each tick."""
-PER_TICK = (
-    *('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size'),
-    *('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y'),
-    *SHARES.values(),
-)
 _MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1), (-1, -1))
 
 
 class Record:
     """A recorded run: the columns of the format by name, for all ticks, and the events."""
 
-    left_out = 0
-    """Number of bytes at the end of the file that could not be read."""
-    why = ''
-    """Why they could not be read."""
-    end = 0
-    """Offset of the first of them."""
-
-    def __init__(self, parts: list[Chunk]) -> None:
+    def __init__(self, data: bytes) -> None:
+        chunks = Chunks(data)
+        parts = list(chunks)
+        self.end = chunks.end
+        """Offset of the first byte at the end of the file that could not be read."""
+        self.left_out = len(data) - chunks.end
+        """Number of these bytes."""
+        self.why = chunks.why
+        """Why they could not be read."""
         self.head: dict[str, Any] = parts[0].head if parts else {}
         check_head(self.head)
         self.ticks = 0
@@ -80,11 +77,7 @@ def read_record(path: str | os.PathLike[str]) -> Record:
         with Path(path).open('rb') as file:
             begins = file.read(len(MAGIC))
             check_begins(begins)  # before reading the rest: a bag mistaken for a record may be large
-            data = begins + file.read()
-            chunks = Chunks(data)
-            record = Record(list(chunks))
-            record.end, record.left_out, record.why = chunks.end, len(data) - chunks.end, chunks.why
-            return record
+            return Record(begins + file.read())
     except BadRecord as error:
         raise BadRecord(f'{path} cannot be shown: {error}') from error
     except MALFORMED as error:
@@ -222,7 +215,7 @@ def check_ticks(chunk: Chunk, first: int) -> None:
     count, columns = chunk.head['count'], chunk.columns
     if type(count) is not int or count < 0:
         raise BadRecord(f'a chunk has {count!r} ticks; it must be a whole number')
-    for name in PER_TICK:
+    for name in (*ROW, *PLACES, *SHARES.values()):
         if len(columns[name]) != count:
             raise BadRecord(f'{name} has {len(columns[name])} entries; there are {count} ticks')
     for name, sizes in SHARES.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,39 +17,22 @@ from tb_planner.search.planner import Expanded, TimeBoundedPlanner
 NO_STATES: NDArray[np.int32] = np.empty(0, np.int32)
 
 
-class Recorder:
+class Recorder(RecordWriter):
     """In each tick: navigator.tick(update, pose, recorder.searching(search)), then see(), then end_tick().
 
     Call it from the thread that ticks. The cost of a tick depends on what is new in it; the recorder's own thread does
     the rest. That thread also reads where obstacles are. Unless ticks come in real time, it would read them too late:
-    the recorder then copies them, and ticks wait for a slow disk. The options are those of RecordWriter.
+    the recorder then copies them, and ticks wait for a slow disk.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str] | None, about: About, *, real_time: bool = True, **options: Any
-    ) -> None:
-        self._real_time = real_time
-        self._writer = RecordWriter(path, about, real_time=real_time, **options)
+    def __init__(self, path: str | os.PathLike[str], about: About, *, real_time: bool = True) -> None:
+        super().__init__(path, about, real_time=real_time)
         self._search: Search = TimeBoundedPlanner.search
         self._update: MapUpdate | None = None
         self._planner: TimeBoundedPlanner | None = None
         self._expansions = self._open_size = self._backtracking = 0
         self._starts_over = True
         self._frame: Frame | None = None
-
-    @property
-    def error(self) -> str:
-        """Why nothing is recorded any more; empty while recording works."""
-        return self._writer.error
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._writer.close()
 
     def searching(self, search: Search | None) -> Search:
         """The search to pass to navigator.tick() in place of this one."""
@@ -92,7 +74,7 @@ class Recorder:
     def end_tick(self, duration_s: float) -> None:
         """Leaves the frame of see() to the writer; a tick without see() is not recorded."""
         frame, self._frame = self._frame, None
-        if frame is not None and not self._writer.put(frame._replace(duration_s=duration_s)):
+        if frame is not None and not self.put(frame._replace(duration_s=duration_s)):
             self._starts_over = True
 
     def _search_and_log(self, planner: TimeBoundedPlanner) -> object:
@@ -119,18 +101,12 @@ def map_change(update: MapUpdate, *, real_time: bool = True) -> MapChange:
     """A copy of what the writer needs: the next update overwrites the grid."""
     grid, change = update.grid, update.change
     obstacles, unknown = update.obstacles, update.unknown
-    states: tuple[NDArray[np.int32], ...] | None
-    terrain: tuple[NDArray[np.uint16], ...]
+    states: tuple[NDArray[np.int32], ...] | None = None
     if change is None:
-        states, terrain = None, (grid.cost_u16.copy(),)
-    elif update.changed_terrain is not None:
-        states, terrain = (change.increased, change.decreased), update.changed_terrain
+        terrain: tuple[NDArray[np.uint16], ...] = (grid.cost_u16.copy(),)
     else:
-        flat = grid.cost_u16.reshape(-1)
-        states, terrain = (
-            (change.increased, change.decreased),
-            (flat.take(change.increased, mode='clip'), flat.take(change.decreased, mode='clip')),
-        )
+        states, flat = (change.increased, change.decreased), grid.cost_u16.reshape(-1)
+        terrain = update.changed_terrain or tuple(flat.take(part, mode='clip') for part in states)
     if not real_time and obstacles is not None and unknown is not None:
         box = grid.box if states is None else tiles_around(np.concatenate(states), grid.box)
         obstacles, unknown = FrozenMarks(obstacles, box), FrozenMarks(unknown, box)

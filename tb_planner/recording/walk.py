@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.geometry import Cell, Pose2D
-from tb_planner.recording.writer import CHUNK_S, About, Frame, MapChange, NotRecorded, RecordWriter
+from tb_planner.recording.writer import About, Frame, MapChange, NotRecorded, RecordWriter
 from tb_planner.search.agent import Observation, World
 from tb_planner.search.planner import Status, TimeBoundedPlanner
 
 
-class RecordedWalk:
+class RecordedWalk(RecordWriter):
     """Wraps a world and records what the planner does in it; each interval is a tick.
 
     >>> with RecordedWalk(path, planner, world, About(title='A walk')) as walk:
@@ -32,13 +32,12 @@ class RecordedWalk:
         about: About,
         *,
         interval_s: float = 0.05,
-        chunk_s: float = CHUNK_S,
     ) -> None:
+        super().__init__(path, about, real_time=False)
         self.grid = world.grid
         self._world = world
         self._planner = planner
         self._interval_s = interval_s
-        self._writer = RecordWriter(path, about, chunk_s=chunk_s, real_time=False)
         self._intervals = 0
         self._version: int | None = None
         self._before = planner.figures
@@ -47,22 +46,14 @@ class RecordedWalk:
         planner.log_expansions()
         self._began = time.perf_counter()
 
-    @property
-    def error(self) -> str:
-        """Why nothing is recorded any more; empty while recording works."""
-        return self._writer.error
-
-    def __enter__(self) -> RecordedWalk:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
-            self._writer.close()  # the first error is the one to report
+            super().close()  # the first error is the one to report
 
     def close(self) -> None:
-        self._writer.close()
+        super().close()
         if self.error:
             raise NotRecorded(f'the record lacks the end of the walk: {self.error}')
 
@@ -108,7 +99,7 @@ class RecordedWalk:
         )
         self._before, self._restarts = figures, restarts
         self._intervals += 1
-        if not self._writer.put(frame):
+        if not self.put(frame):
             self._seen = self._version = None
 
     def _change(self) -> MapChange | None:

@@ -13,8 +13,9 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import reduce
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from tb_planner.recording.format import (
     MAGIC,
     NEW_ROUTE,
     NEW_SEARCH,
+    PLACES,
+    ROW,
+    SHARES,
     UNKNOWN,
     UNKNOWN_BLOCKED,
     VERSION,
@@ -38,6 +42,9 @@ from tb_planner.recording.format import (
 )
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import Expanded
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # in typing from Python 3.11 on
 
 FRAME_BYTES = 500
 """Size of a frame with nothing new in it, roughly."""
@@ -170,22 +177,23 @@ class Encoder:
             flags = self._flags(frame)
             if flags & NEW_SEARCH and frame.expanded is not None:
                 roots.append(frame.expanded.root + 1)
-            expanded = b'' if frame.expanded is None else _runs(np.sort(frame.expanded.states))
+            expanded = b'' if frame.expanded is None else as_varints(as_runs(np.sort(frame.expanded.states)))
             route = b'' if frame.route is None else self._route(frame.route)
-            rows.append((self._since(frame.time_s), _micro(frame.duration_s), flags, *_figures(frame)))
+            times = self._since(frame.time_s), _micro(frame.duration_s)
+            rows.append((*times, flags, frame.left, frame.back, frame.expansions, frame.open_size))
             places.append((*self._place(frame.pose), *self._place(frame.waypoint)[:2]))
             blobs.append((expanded, changes, route))
             self._ticks += 1
         columns = [
-            *(Column(name, 'varint', as_varints(values)) for name, values in zip(_ROW, zip(*rows), strict=True)),
+            *(Column(name, 'varint', as_varints(values)) for name, values in zip(ROW, zip(*rows), strict=True)),
             *(
                 Column(name, 'f4', np.array(values, '<f4').tobytes())
-                for name, values in zip(_PLACES, zip(*places), strict=True)
+                for name, values in zip(PLACES, zip(*places), strict=True)
             ),
             Column('roots', 'varint', as_varints(roots)),
             Column('map', 'u1', b''.join(maps)),
         ]
-        for name, sizes, parts in zip(_BLOBS, _SIZES, zip(*blobs), strict=True):
+        for (name, sizes), parts in zip(SHARES.items(), zip(*blobs), strict=True):
             columns.append(Column(sizes, 'varint', as_varints([len(part) for part in parts])))
             columns.append(Column(name, 'u1', b''.join(parts)))
         return pack({'kind': 'ticks', 'first': first, 'count': len(frames), 'events': events}, columns)
@@ -236,7 +244,7 @@ class Encoder:
         changed = np.concatenate([np.empty(0, np.int64), *(states for states, _ in parts)])
         order = np.argsort(changed)
         classes = np.concatenate([np.empty(0, np.uint8), *(classes for _, classes in parts)])
-        return _class_runs(changed[order], classes[order])
+        return as_varints(as_runs(changed[order], classes[order]))
 
     def _became_known(self, box: Box) -> bytes:
         old = self._classes[box.slices]
@@ -245,7 +253,7 @@ class Encoder:
             return b''
         obstacles, unknown = self._marks
         self._marks = _now(obstacles), _now(unknown)
-        return _class_runs(*self._renewed(box, np.where(was_unknown, self._classes_in(box), old)))
+        return as_varints(as_runs(*self._renewed(box, np.where(was_unknown, self._classes_in(box), old))))
 
     def _renewed(self, box: Box, new: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """The states in a box whose class has changed, in order, and their new classes."""
@@ -285,12 +293,6 @@ class Encoder:
         return as_varints([int(y[0]) * self._width + int(x[0])]) + steps.astype(np.uint8).tobytes()
 
 
-_ROW = ('time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size')
-_PLACES = ('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y')
-_BLOBS = ('expanded', 'changes', 'route')
-_SIZES = ('expanded_bytes', 'change_bytes', 'route_bytes')
-
-
 def tiles_of(states: NDArray[np.int32], whole: Box) -> list[Box]:
     """The tiles of a map that contain one of these states."""
     rows, columns = np.divmod(states, whole.x1)
@@ -301,19 +303,11 @@ def tiles_of(states: NDArray[np.int32], whole: Box) -> list[Box]:
 
 def tiles_around(states: NDArray[np.int32], whole: Box) -> Box:
     """The box of the tiles that contain these states."""
-    if not len(states):
-        return Box(0, 0, 0, 0)
-    rows, columns = np.divmod(states, whole.x1)
-    x0, y0, x1, y1 = (int(side) // TILE for side in (columns.min(), rows.min(), columns.max(), rows.max()))
-    return Box(x0 * TILE, y0 * TILE, (x1 + 1) * TILE, (y1 + 1) * TILE).overlap(whole)
+    return reduce(Box.around, tiles_of(states, whole)) if len(states) else Box(0, 0, 0, 0)
 
 
 def _now(marked: Marks | None) -> Marks | None:
     return marked.now if isinstance(marked, FrozenMarks) else marked
-
-
-def _figures(frame: Frame) -> tuple[int, int, int, int]:
-    return frame.left, frame.back, frame.expansions, frame.open_size
 
 
 def _micro(time_s: float) -> int:
@@ -331,21 +325,6 @@ def _facts(change: MapChange) -> dict[str, object]:
     if geometry is not None:
         facts.update(resolution_m=float(geometry.resolution_m), origin=[float(value) for value in geometry.origin])
     return facts
-
-
-def _runs(states: NDArray[np.int32]) -> bytes:
-    return as_varints(np.column_stack(as_runs(states)).reshape(-1))
-
-
-def _class_runs(states: NDArray[np.int64], classes: NDArray[np.uint8]) -> bytes:
-    """Sorted states, in runs of equal class."""
-    if not len(states):
-        return b''
-    firsts = np.concatenate(([0], np.flatnonzero((np.diff(states) != 1) | (np.diff(classes) != 0)) + 1))
-    lengths = np.diff(np.concatenate((firsts, [len(states)])))
-    gaps = states[firsts].astype(np.int64)
-    gaps[1:] -= gaps[:-1].copy() + lengths[:-1]
-    return as_varints(np.column_stack((gaps, lengths, classes[firsts])).reshape(-1))
 
 
 MAX_WAITING_BYTES = 64 * 2**20
@@ -406,26 +385,15 @@ class NotRecorded(OperationFailed):
 
 
 class RecordWriter:
-    """Writes frames to a file: put() adds one, close() writes the rest.
+    """Writes frames to a file: put() adds one, close() or the end of a with block writes the rest.
 
-    chunk_s: the time between two chunks. also: called with each chunk, too.
     real_time: put() never waits for the disk, so that a slow disk loses frames; else it waits.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str] | None,
-        about: About,
-        *,
-        chunk_s: float = CHUNK_S,
-        also: Callable[[bytes], object] | None = None,
-        real_time: bool = True,
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], about: About, *, real_time: bool = True) -> None:
         self.error = ''
         """Why nothing is written any more; empty while writing works."""
-        self._file = None if path is None else _begun(Path(path))
-        self._also = also
-        self._chunk_s = chunk_s
+        self._file = _begun(Path(path))
         self._real_time = real_time
         self._encoder = Encoder()
         self._frames: list[Frame] = []
@@ -441,6 +409,12 @@ class RecordWriter:
             raise
         self._thread = threading.Thread(target=self._run, name='record_writer', daemon=True)
         self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close()
 
     def put(self, frame: Frame) -> bool:
         """Adds a frame. Returns False if frames were lost: the next one must contain everything anew."""
@@ -473,8 +447,6 @@ class RecordWriter:
             self._close_file()
 
     def _close_file(self) -> None:
-        if self._file is None:
-            return
         try:
             self._file.close()
         except OSError as error:  # closing writes once more what a full disk has refused
@@ -484,7 +456,7 @@ class RecordWriter:
         try:
             closing = False
             while not closing:
-                self._wake.wait(self._chunk_s)
+                self._wake.wait(CHUNK_S)
                 self._wake.clear()
                 closing = self._closing
                 self._write_frames()
@@ -503,8 +475,5 @@ class RecordWriter:
             self._write(self._encoder.chunk(frames, lost))
 
     def _write(self, chunk: bytes) -> None:
-        if self._file is not None:
-            self._file.write((b'' if self._file.tell() else MAGIC) + chunk)
-            self._file.flush()
-        if self._also is not None:
-            self._also(chunk)
+        self._file.write((b'' if self._file.tell() else MAGIC) + chunk)
+        self._file.flush()
