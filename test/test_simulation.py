@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tb_planner import Grid, find_path
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import read_map
 from tb_planner.simulation.robot import Limits, composed, sweep_touches
 from tb_planner.simulation.scenes import NoPlace, random_goal, random_start
@@ -600,7 +600,7 @@ class TestDemoMaps:
         rules = CostmapConfig(
             resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.25, allow_unknown=False
         )
-        return Grid(np.array(Costmap(occupancy, rules).costs))
+        return Grid(costs_of(occupancy, rules))
 
     def test_the_files_are_what_the_script_draws(self, name, goal, tmp_path):
         spec = importlib.util.spec_from_file_location('draw', ROOT / 'maps' / 'draw.py')

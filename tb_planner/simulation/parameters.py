@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,22 +240,11 @@ class SimulatorParameters:
                 yield f'{name} is {frame!r}; it must be a name without a leading slash and without spaces'
 
     def settings(self) -> SimulationSettings:
-        """The settings of the simulation."""
+        """The settings of the simulation: this class has most of them by the same name."""
         return SimulationSettings(
+            **self._fields_of(SimulationSettings),
             dt_s=self.update_duration,
-            robot_radius_m=self.robot_radius_m,
-            limits=Limits(
-                max_speed_m_s=self.max_speed_m_s,
-                max_acceleration_m_s2=self.max_acceleration_m_s2,
-                max_turn_rad_s=self.max_turn_rad_s,
-                max_turn_acceleration_rad_s2=self.max_turn_acceleration_rad_s2,
-            ),
-            world=self.world,
-            waypoint_tolerance_m=self.waypoint_tolerance_m,
-            command_timeout_s=self.command_timeout_s,
-            waypoint_timeout_s=self.waypoint_timeout_s,
-            keep_clear_m=self.keep_clear_m,
-            goal_clear_m=self.goal_clear_m,
+            limits=Limits(**self._fields_of(Limits)),
             change=RandomChange(
                 rate=self.change_rate,
                 period_s=self.change_period_s,
@@ -262,13 +252,11 @@ class SimulatorParameters:
                 open_walls=self.change_opens_walls,
             ),
             script_from_goal=self.obstacles_from_goal,
-            sensor_radius_m=self.sensor_radius_m,
-            line_of_sight=self.line_of_sight,
-            growing_map=self.growing_map,
-            map_margin_m=self.map_margin_m,
-            map_jitter=self.map_jitter,
-            seed=self.seed,
         )
+
+    def _fields_of(self, cls: type[SimulationSettings | Limits]) -> dict[str, Any]:
+        """The values whose names are fields of this dataclass, too."""
+        return {field.name: getattr(self, field.name) for field in fields(cls) if hasattr(self, field.name)}
 
     @property
     def start(self) -> Pose2D:

@@ -110,11 +110,6 @@ def towards(motion: Motion, waypoint: Pose2D, tolerance_m: float, limits: Limits
     return min(speed, limits.max_speed_m_s * ahead), _turn(aside, limits, dt_s)
 
 
-def touches(occupancy: NDArray[np.int8], x: float, y: float, radius: float) -> bool:
-    """Whether a disc touches an occupied cell; all in cells."""
-    return sweep_touches(occupancy, (x, y), (x, y), radius)
-
-
 def sweep_touches(occupancy: NDArray[np.int8], start: Point, end: Point, radius: float) -> bool:
     """Whether a disc that moves on a straight line touches an occupied cell; exact, so that no wall is too thin."""
     return _meets(_occupied_near(occupancy, start, end, radius), start, end, radius)

@@ -32,7 +32,8 @@ class Rays:
         self._side = 2 * margin + 1
         self._left, self._low = math.floor(x) - margin, math.floor(y) - margin
         self._x, self._y = x - self._left, y - self._low
-        self._window = _window(occupancy, self._left, self._low, self._side).reshape(-1)
+        window = Box(self._left, self._low, self._left + self._side, self._low + self._side)
+        self._window = cut_out(occupancy, window, _BEYOND).reshape(-1)
         self._own = margin * self._side + margin
 
     def ranges(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,11 +131,10 @@ def _off_grid_lines(value: float) -> float:
     return value + 1e-6 if value == math.floor(value) else value
 
 
-def _window(occupancy: NDArray[np.int8], left: int, low: int, side: int) -> NDArray[np.int8]:
-    """A square of the map; cells outside the map are marked."""
+def cut_out(occupancy: NDArray[np.int8], box: Box, outside: int) -> NDArray[np.int8]:
+    """A copy of the part of a map in this box; cells outside the map get the value `outside`."""
     height, width = occupancy.shape
-    window = np.full((side, side), _BEYOND, np.int8)
-    x0, y0 = min(max(left, 0), width), min(max(low, 0), height)
-    x1, y1 = min(max(left + side, 0), width), min(max(low + side, 0), height)
-    window[y0 - low : y1 - low, x0 - left : x1 - left] = occupancy[y0:y1, x0:x1]
-    return window
+    part = np.full((box.y1 - box.y0, box.x1 - box.x0), outside, np.int8)
+    inside = box.overlap(Box(0, 0, width, height))
+    part[box.part(inside)] = occupancy[inside.slices]
+    return part

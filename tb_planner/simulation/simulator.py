@@ -23,10 +23,10 @@ from tb_planner.simulation.robot import (
     inverse,
     move_until_contact,
     moved,
-    touches,
+    sweep_touches,
     towards,
 )
-from tb_planner.simulation.sensor import Known, Rays
+from tb_planner.simulation.sensor import Known, Rays, cut_out
 from tb_planner.simulation.true_map import KeepClear, Obstacle, RandomChange, TrueMap
 
 WORLDS = ('static', 'changing', 'unknown')
@@ -131,17 +131,21 @@ class Simulation:
         self._known: Known | None = None
         self._map = MapView(self.true_map.occupancy, geometry)
         if settings.world == 'unknown':
-            self._known = Known(
-                occupied.shape, settings.sensor_radius_m / geometry.resolution_m, settings.line_of_sight
+            radius = settings.sensor_radius_m / geometry.resolution_m
+            self._known = Known(occupied.shape, radius, settings.line_of_sight)
+            self._map = MapView(
+                self._known.occupancy,
+                geometry,
+                self._known if settings.growing_map else None,
+                margin=round(settings.map_margin_m / geometry.resolution_m),
+                jitter=settings.map_jitter,
+                seed=settings.seed,
             )
-            self._map = MapView(self._known.occupancy, geometry)
-            if settings.growing_map:
-                margin = round(settings.map_margin_m / geometry.resolution_m)
-                self._map.grow_with(self._known, margin, settings.map_jitter, np.random.default_rng([settings.seed, 2]))
         self.map_has_changed = False
         """Whether the true map has changed since the last changed_map(), not only the known part of it."""
         self.motion = Motion(start)
-        self._map_to_odom = start
+        self.map_to_odom = start
+        """Where odometry started; it moves only when the robot is placed elsewhere."""
         self.place(start)
         self._change_world()
 
@@ -154,14 +158,9 @@ class Simulation:
         return self.motion.pose
 
     @property
-    def map_to_odom(self) -> Pose2D:
-        """Where odometry started; it moves only when the robot is placed elsewhere."""
-        return self._map_to_odom
-
-    @property
     def odometry(self) -> Pose2D:
         """The pose that the wheels measure."""
-        return composed(inverse(self._map_to_odom), self.pose)
+        return composed(inverse(self.map_to_odom), self.pose)
 
     def command(self, speed_m_s: float, turn_rad_s: float) -> None:
         """Drives at these speeds, for at most command_timeout_s."""
@@ -185,13 +184,12 @@ class Simulation:
         where = f'({pose.x_m:g}, {pose.y_m:g})'
         if not self.geometry.contains(cell):
             raise ValueError(f'{where} is outside the map of {self.geometry.width} x {self.geometry.height} cells')
-        if self._touches(pose):
-            raise ValueError(
-                f'{where} is closer to an obstacle than the radius of the robot, {self.settings.robot_radius_m} m'
-            )
+        here, radius_m = self.geometry.to_grid(pose.x_m, pose.y_m), self.settings.robot_radius_m
+        if sweep_touches(self.true_map.occupancy, here, here, radius_m / self.geometry.resolution_m):
+            raise ValueError(f'{where} is closer to an obstacle than the radius of the robot, {radius_m} m')
         odometry = self.odometry
         self.motion, self._touching = Motion(pose), False
-        self._map_to_odom = composed(pose, inverse(odometry))
+        self.map_to_odom = composed(pose, inverse(odometry))
         self.halt()
         self._look()
 
@@ -288,11 +286,6 @@ class Simulation:
             discs.append(KeepClear(self.goal.x_m, self.goal.y_m, self.settings.goal_clear_m))
         return discs
 
-    def _touches(self, pose: Pose2D) -> bool:
-        resolution = self.geometry.resolution_m
-        x, y = self.geometry.to_grid(pose.x_m, pose.y_m)
-        return touches(self.true_map.occupancy, x, y, self.settings.robot_radius_m / resolution)
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedMap:
@@ -311,18 +304,23 @@ class MapView:
     each new size, as SLAM does when it computes its map anew.
     """
 
-    def __init__(self, occupancy: NDArray[np.int8], geometry: MapGeometry) -> None:
+    def __init__(
+        self,
+        occupancy: NDArray[np.int8],
+        geometry: MapGeometry,
+        growing: Known | None = None,
+        *,
+        margin: int = 0,
+        jitter: float = 0.0,
+        seed: int = 0,
+    ) -> None:
         self._occupancy = occupancy
         self._geometry = geometry
+        self._growing, self._margin, self._jitter = growing, margin, jitter
+        self._random = np.random.default_rng([seed, 2])
         self._changed: Box | None = None
         self._published: Box | None = None
         self._published_geometry = geometry
-        self._growing: Known | None = None
-        self._margin, self._jitter, self._random = 0, 0.0, np.random.default_rng(0)
-
-    def grow_with(self, known: Known, margin: int, jitter: float, random: np.random.Generator) -> None:
-        """Makes the map cover only the known part and a margin of unknown cells from now on."""
-        self._growing, self._margin, self._jitter, self._random = known, margin, jitter, random
 
     def touch(self, box: Box | None) -> None:
         """Marks these cells as changed."""
@@ -334,16 +332,19 @@ class MapView:
         extent = self._extent()
         if extent == self._published and self._changed is None:
             return None
-        changed = self._changed if extent == self._published else None
+        changed, self._changed = self._changed, None
         if extent != self._published:
+            changed = None
             self._published, self._published_geometry = extent, self._geometry_of(extent)
-        self._changed = None
-        return self._copy(changed)
+        if changed is not None:
+            x, y = extent.x0, extent.y0
+            changed = Box(changed.x0 - x, changed.y0 - y, changed.x1 - x, changed.y1 - y)
+        return PublishedMap(cut_out(self._occupancy, extent, UNKNOWN), self._published_geometry, changed)
 
     def whole(self) -> PublishedMap:
         """The whole map as it is now."""
         self.changed()
-        return self._copy(None)
+        return PublishedMap(cut_out(self._occupancy, self._extent(), UNKNOWN), self._published_geometry, None)
 
     def _extent(self) -> Box:
         """The published part of the true map; its margin may reach beyond the true map."""
@@ -359,25 +360,6 @@ class MapView:
         x_m, y_m = self._geometry.to_world(extent.x0 + off_x, extent.y0 + off_y)
         size = {'width': extent.x1 - extent.x0, 'height': extent.y1 - extent.y0}
         return replace(self._geometry, origin=(x_m, y_m, self._geometry.yaw), **size)
-
-    def _copy(self, changed: Box | None) -> PublishedMap:
-        extent = self._extent()
-        if changed is not None:
-            changed = Box(
-                changed.x0 - extent.x0, changed.y0 - extent.y0, changed.x1 - extent.x0, changed.y1 - extent.y0
-            )
-        return PublishedMap(self._part(extent), self._published_geometry, changed)
-
-    def _part(self, extent: Box) -> NDArray[np.int8]:
-        """A copy; cells beyond the true map are unknown."""
-        height, width = self._occupancy.shape
-        inside = Box(max(extent.x0, 0), max(extent.y0, 0), min(extent.x1, width), min(extent.y1, height))
-        if inside == extent:
-            return self._occupancy[inside.slices].copy()
-        part = np.full((extent.y1 - extent.y0, extent.x1 - extent.x0), UNKNOWN, np.int8)
-        y, x = inside.y0 - extent.y0, inside.x0 - extent.x0
-        part[y : y + inside.y1 - inside.y0, x : x + inside.x1 - inside.x0] = self._occupancy[inside.slices]
-        return part
 
 
 def _check(name: str, value: float, above_0: bool = False) -> None:

@@ -150,6 +150,7 @@ class TrueMap:
     ) -> None:
         self.geometry = geometry
         self.occupancy = np.array(occupancy, np.int8, order='C')
+        self._whole = Box(0, 0, geometry.width, geometry.height)
         self._script = [(obstacle, obstacle.box(geometry)) for obstacle in script]
         self._visible: set[int] = set()
         self._beneath = self.occupancy.copy() if script else self.occupancy  # without the script's obstacles
@@ -192,8 +193,7 @@ class TrueMap:
         """
         x, y = self.geometry.to_grid(x_m, y_m)
         half = size_m / self.geometry.resolution_m / 2
-        whole = Box(0, 0, self.geometry.width, self.geometry.height)
-        box = Box(*(math.floor(side + 0.5) for side in (x - half, y - half, x + half, y + half))).overlap(whole)
+        box = Box(*(math.floor(side + 0.5) for side in (x - half, y - half, x + half, y + half))).overlap(self._whole)
         if box.x0 == box.x1 or box.y0 == box.y1 or (occupied and any(self._is_near(box, disc) for disc in clear)):
             return None
         if self._drawn is None:
@@ -223,7 +223,7 @@ class TrueMap:
         if self._beneath is not self.occupancy:
             self.occupancy[...] = drawn
             self._show_obstacles()
-        return Box(0, 0, self.geometry.width, self.geometry.height)
+        return self._whole
 
     def _draw_squares(self, drawn: NDArray[np.int8], cells: NDArray[np.intp], count: int, value: int) -> None:
         """Sets squares around `count` of the cells, but only cells that are originally like their centre."""
@@ -247,12 +247,8 @@ class TrueMap:
         """Undoes new obstacles within the disc; obstacles may vanish there, so that no robot stays trapped."""
         x, y = self.geometry.to_grid(disc.x_m, disc.y_m)
         reach = disc.radius_m / self.geometry.resolution_m
-        box = Box(
-            min(max(math.floor(x - reach), 0), self.geometry.width),
-            min(max(math.floor(y - reach), 0), self.geometry.height),
-            min(max(math.ceil(x + reach), 0), self.geometry.width),
-            min(max(math.ceil(y + reach), 0), self.geometry.height),
-        )
+        low, high = (math.floor(x - reach), math.floor(y - reach)), (math.ceil(x + reach), math.ceil(y + reach))
+        box = Box(*low, *high).overlap(self._whole)
         away_x = np.maximum(np.abs(np.arange(box.x0, box.x1) + 0.5 - x) - 0.5, 0.0)
         away_y = np.maximum(np.abs(np.arange(box.y0, box.y1) + 0.5 - y) - 0.5, 0.0)
         near = away_x**2 + away_y[:, None] ** 2 < reach**2
