@@ -30,9 +30,8 @@ from tb_planner.recording import read_record
 from tb_planner.recording.format import HAS_WAYPOINT
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import RandomChange
-from tb_planner.tools import bags
 from tb_planner.tools.bag_topics import BagError, TopicNames
-from tb_planner.tools.bags import MAX_MAPS, Snapshots, open_bag
+from tb_planner.tools.bags import open_bag
 from tb_planner.tools.cli import main
 from tb_planner.tools.replay import replay, ticks
 
@@ -424,89 +423,58 @@ class TestBadBags:
 
 
 class TestGoals:
-    def test_come_with_the_map_and_the_pose_of_their_time(self, live, tmp_path):
+    def test_come_with_the_pose_of_their_time_and_the_last_map(self, live, tmp_path):
         with open_bag(files.write(tmp_path / 'bag', live.messages())) as bag:
-            (given,) = bag.goals()
-        assert (given.start.x_m, given.goal.x_m) == (START.x_m, GOAL.x_m)
+            given = bag.goals()
+        ((start, goal),) = given.trips
+        assert (start.x_m, goal.x_m) == (START.x_m, GOAL.x_m)
         assert given.geometry == GEOMETRY
-        assert np.array_equal(given.occupancy, live.maps[0][1])
+        expected = live.maps[-1][1].copy()
+        for _, values, (x, y) in (patch for patch in live.patches if patch[0] > live.maps[-1][0]):
+            expected[y : y + values.shape[0], x : x + values.shape[1]] = values
+        assert np.array_equal(given.occupancy, expected)
 
-    def test_know_the_updates_before_them(self, tmp_path):
+    def test_come_with_a_map_that_has_the_updates_inside_it(self, tmp_path):
+        patch = np.full((3, 4), 100, np.int8)
         messages = [
             *still(),
-            (0.3, '/map_updates', grid_update(0.3, np.full((3, 4), 100, np.int8), (20, 30))),
+            (0.3, '/map_updates', grid_update(0.3, patch, (20, 30))),
+            (0.3, '/map_updates', grid_update(0.3, patch, (118, 30))),
             (0.4, '/goal_pose', pose_stamped(0.4, START)),
         ]
         with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
-            before, after = bag.goals()
-        assert np.count_nonzero(before.occupancy != after.occupancy) == 12
-        assert (after.occupancy[30:33, 20:24] == 100).all()
+            given = bag.goals()
+            assert bag.problems == {'map update outside the map': 1}
+        assert len(given.trips) == 2
+        assert np.count_nonzero(given.occupancy != occupancy()) == 12
+        assert (given.occupancy[30:33, 20:24] == 100).all()
+
+    def test_and_poses_in_the_frame_of_an_earlier_map_do_not_count(self, tmp_path):
+        other = occupancy_grid(0.3, occupancy(), GEOMETRY)
+        other.header.frame_id = 'floor_2'
+        messages = [
+            *still(),
+            (0.3, '/map', other),
+            (0.4, '/goal_pose', pose_stamped(0.4, START, 'floor_2')),
+            (0.5, '/pose', pose_stamped(0.5, GOAL, 'floor_2')),
+        ]
+        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
+            assert bag.goals().trips == [(GOAL, START)]
 
     def test_that_are_only_published_again_count_once(self, tmp_path):
         again = [(0.5 + number, '/goal_pose', pose_stamped(0.5 + number, GOAL)) for number in range(5)]
         messages = [*still(), *again, (9.0, '/goal_pose', pose_stamped(9.0, START))]
         with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
-            assert [given.goal for given in bag.goals()] == [GOAL, START]
-
-    def test_on_maps_that_change_all_the_time_keep_few_of_them(self, tmp_path):
-        """Each goal comes with a map that is not long before it, and never with a later one."""
-        messages = [(0.0, '/pose', pose_stamped(0.0, START))]
-        for number in range(100):
-            values = occupancy()
-            values[1, 1] = number
-            messages.append((number + 0.1, '/map', occupancy_grid(number + 0.1, values, GEOMETRY)))
-            goal = Pose2D(number * 0.01, 2.0, 0.0)
-            messages.append((number + 0.2, '/goal_pose', pose_stamped(number + 0.2, goal)))
-        with open_bag(files.write(tmp_path / 'bag', messages)) as bag:
-            given = bag.goals()
-        assert len(given) == 100
-        assert len({id(goal.occupancy) for goal in given}) <= MAX_MAPS
-        for number, goal in enumerate(given):
-            assert number - 100 / (MAX_MAPS / 2) <= goal.occupancy[1, 1] <= number
+            assert [goal for _, goal in bag.goals().trips] == [GOAL, START]
 
     def test_are_read_while_there_is_time(self, tmp_path):
         later = [(1.0 + number, '/goal_pose', pose_stamped(1.0 + number, Pose2D(number, 1.0))) for number in range(9)]
         folder = files.write(tmp_path / 'bag', [*still(), *later])
         with open_bag(folder) as bag:
-            assert len(bag.goals()) == 10
-            assert bag.read_whole
+            whole = bag.goals()
+            assert (len(whole.trips), whole.read_whole) == (10, True)
             looks = iter([False] * 5)
-            assert len(bag.goals(lambda: next(looks, True))) == 4
-            assert not bag.read_whole
+            part = bag.goals(lambda: next(looks, True))
+            assert (len(part.trips), part.read_whole) == (4, False)
             with pytest.raises(BagError, match=r'no goal .* in the part that there was time to read'):
                 bag.goals(lambda: True)
-
-
-class TestSnapshots:
-    def test_never_hold_more_maps_than_they_may(self):
-        """The limit holds at every step, and the kept maps are spread over all that there were."""
-        snapshots = Snapshots(max_maps=8)
-        for number in range(1000):
-            values = np.full((2, 3), number % 100, np.int8)
-            values[0, 0] = number // 100
-            assert snapshots.take(values, GEOMETRY) == number
-            values[:] = -1
-            assert len(snapshots) <= 8
-        kept = [snapshots.at(number) for number in range(1000)]
-        numbers = sorted({100 * int(one.occupancy[0, 0]) + int(one.occupancy[1, 1]) for one in kept})
-        assert 4 <= len(numbers) <= 8
-        assert len(set(np.diff(numbers))) == 1
-        assert numbers[-1] + numbers[1] >= 1000
-
-    def test_of_large_maps_are_fewer_but_one_at_least(self, monkeypatch):
-        monkeypatch.setattr(bags, 'MAX_CELLS', 20)
-        for side, most in ((2, 5), (3, 2), (10, 1)):
-            snapshots = Snapshots()
-            for number in range(50):
-                assert snapshots.take(np.full((side, side), number, np.int8), MapGeometry(side, side, 0.1)) == number
-                assert 1 <= len(snapshots) <= most
-            assert snapshots.at(0).occupancy[0, 0] == 0
-
-    def test_that_nothing_has_changed_in_are_the_same(self):
-        snapshots = Snapshots()
-        values = np.zeros((2, 3), np.int8)
-        assert [snapshots.take(values.copy(), GEOMETRY) for _ in range(3)] == [0, 0, 0]
-        values[1, 2] = 100
-        assert snapshots.take(values, GEOMETRY) == 1
-        assert snapshots.take(values, MapGeometry(3, 2, 0.1)) == 2
-        assert len(snapshots) == 3

@@ -19,7 +19,7 @@ from PIL import Image, ImageColor
 import tb_planner
 from tb_planner import Static, TimeBoundedPlanner, move_to_goal, tb_wa_star
 from tb_planner.__main__ import main
-from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import Map, read_map
 from tb_planner.recording.format import MAGIC
 from tb_planner.search.grid import Grid
@@ -134,10 +134,10 @@ class TestSolve:
         assert (result.returncode, result.stderr) == (0, '')
 
     def test_the_report_names_the_options_of_the_search(self, room):
-        kind = ('--algorithm', 'tb_wa_star', '-w', 1.5, '--restart', 'eager', '--ties', 'larger_g')
+        kind = ('--algorithm', 'tb_wa_star', '-w', 1.5, '--ties', 'larger_g')
         result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, *kind, '-k', 7, '--trace-steps', 2)
         assert result.returncode == 0
-        assert 'TB-WA* (w = 1.5): k = 7, restart eager, ties larger_g' in result.stdout
+        assert 'TB-WA* (w = 1.5): k = 7, ties larger_g' in result.stdout
 
     def test_neighbours_and_corner_cutting_change_the_path(self, room):
         arguments = ('solve', room, '--start', 0, 0, '--goal', 8, 3, '-k', 1000)
@@ -234,7 +234,6 @@ BAD_INPUT = {
     'solve room.map --start 0 0 --goal 8 6 --algorithm tb_wa_star -w nan': 'nan',
     'solve room.map --start 0 0 --goal 8 6 -w 3': '-w 3 is for tb_wa_star; tba_star takes no weight',
     'solve room.map --start 0 0 --goal 8 6 --algorithm dijkstra': "argument --algorithm: invalid choice: 'dijkstra'",
-    'solve room.map --start 0 0 --goal 8 6 --restart often': "argument --restart: invalid choice: 'often'",
     'solve room.map --start 0 0 --goal 8 6 --neighbours 6': 'argument --neighbours: invalid choice: 6',
     'solve room.map --start 0 0 --goal 8 6 --max-intervals 0': '0',
     'solve room.map --start 0 0 --goal 8 6 --trace-steps 0': '0',
@@ -339,7 +338,7 @@ class TestPicture:
             'import sys, io, numpy as np\n'
             'from tb_planner.tools import plotting as picture\nfrom tb_planner.maps.files import Map\n'
             'grid = np.zeros((4, 5), np.int8)\n'
-            'figure = picture.draw(Map("a", grid), grid + np.float32(1), start=(0, 0), goal=(3, 3))\n'
+            'figure = picture.draw(picture.Scene(Map("a", grid), grid + np.float32(1), (0, 0), (3, 3)))\n'
             'picture.save(figure, io.BytesIO())\n'
             'sys.exit("matplotlib.pyplot" in sys.modules)\n'
         )
@@ -351,7 +350,7 @@ class TestPixels:
     """Colours where cells are, looked up by the axes' own scale."""
 
     def drawn(self, tmp_path, map_, costs, **keywords):
-        figure = picture.draw(map_, costs, **keywords)
+        figure = picture.draw(picture.Scene(map_, costs, **keywords))
         picture.save(figure, tmp_path / 'a.png')
         with Image.open(tmp_path / 'a.png') as image:
             return figure, np.asarray(image.convert('RGB'))
@@ -377,7 +376,7 @@ class TestPixels:
         figure, pixels = self.drawn(
             tmp_path,
             Map('a', occupancy),
-            Costmap(occupancy, rules).costs,
+            costs_of(occupancy, rules),
             start=(8, 0),
             goal=(8, 5),
             expanded=expanded,
@@ -406,7 +405,7 @@ class TestPixels:
     def test_row_0_is_at_the_top_or_at_the_bottom(self, tmp_path):
         occupancy = np.zeros((6, 6), np.int8)
         occupancy[0, :] = 100
-        costs = Costmap(occupancy, CostmapConfig(resolution_m=1.0)).costs
+        costs = costs_of(occupancy, CostmapConfig(resolution_m=1.0))
         for y_up in (False, True):
             figure, pixels = self.drawn(tmp_path, Map('a', occupancy, y_up=y_up), costs, start=(0, 3), goal=(5, 3))
             blocked = self.in_map(figure, pixels, picture.BLOCKED_COLOUR)
@@ -418,7 +417,7 @@ class TestPixels:
     def test_cells_of_a_small_map_are_squares_of_one_colour(self, tmp_path):
         occupancy = np.zeros((100, 100), np.int8)
         occupancy[40:60:2, 40:60:2] = 100
-        costs = Costmap(occupancy, CostmapConfig(resolution_m=1.0)).costs
+        costs = costs_of(occupancy, CostmapConfig(resolution_m=1.0))
         figure, pixels = self.drawn(tmp_path, Map('a', occupancy), costs, start=(0, 0), goal=(99, 99))
         blocked = self.in_map(figure, pixels, picture.BLOCKED_COLOUR)
         side = blocked.shape[0] // 100
@@ -475,8 +474,9 @@ class TestPixels:
     def test_legend_names_what_is_there_and_nothing_else(self):
         occupancy = np.zeros((5, 5), np.int8)
         costs = np.ones((5, 5), np.float32)
-        figure = picture.draw(Map('a', occupancy), costs, start=(0, 0), goal=(2, 0), walked=[(0, 0), (1, 0), (2, 0)])
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == ['start', 'goal', 'moves']
+        scene = picture.Scene(Map('a', occupancy), costs, (0, 0), (2, 0), walked=[(0, 0), (1, 0), (2, 0)])
+        figure = picture.draw(scene)
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == ['moves', 'start', 'goal']
 
 
 def test_steps_that_undo_the_last_one_are_steps_back():

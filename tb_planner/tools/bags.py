@@ -6,14 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.geometry import Box, MapGeometry, Pose2D
 from tb_planner.maps.cdr import (
     BadMessage,
     Occupancy,
@@ -30,10 +30,6 @@ SUFFIXES = ('.mcap', '.db3')
 COMPRESSED = '.zstd'
 MAX_FRAMES = 64
 """Frames from the robot to the map; a longer chain is a cycle."""
-MAX_MAPS = 8
-"""Snapshots keeps this number of states of a map; a goal on another state uses the one before it."""
-MAX_CELLS = 2**25
-"""Snapshots keeps this number of cells in all, but at least one map: planning takes about 40 bytes per cell."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +49,15 @@ class Event(NamedTuple):
     what: What
 
 
-class BagGoal(NamedTuple):
-    """A goal with the map and the robot's pose at that time; a map that changes often may be slightly older."""
+class BagGoals(NamedTuple):
+    """The goals of a bag, and the last map."""
 
     occupancy: NDArray[np.int8]
     geometry: MapGeometry
-    start: Pose2D
-    goal: Pose2D
+    trips: list[tuple[Pose2D, Pose2D]]
+    """The robot's pose when a goal came, and the goal."""
+    read_whole: bool
+    """Whether there was time to read the whole bag."""
 
 
 class Bag:
@@ -75,8 +73,6 @@ class Bag:
         self.topics: ChosenTopics = choose(path, counts, topics)
         self.problems: Counter[str] = Counter()
         """Reasons why messages were skipped, and how often, after events() has been read."""
-        self.read_whole = True
-        """Whether goals() had the time to read the whole bag."""
 
     @property
     def duration_s(self) -> float:
@@ -96,26 +92,42 @@ class Bag:
             except BadMessage as error:
                 self.problems[f'{topic.name}: {error}'] += 1
 
-    def goals(self, time_is_over: Callable[[], bool] = lambda: False) -> list[BagGoal]:
-        """Returns the goals with a map and a pose, until the time is over; a repeated goal counts once. Raises BagError
-        if there are none."""
-        known = _RobotState()
-        found: list[tuple[int, Pose2D, Pose2D]] = []
-        self.read_whole = True
-        for event in self.events():
-            try:
-                known.take(event.what)
-            except BadMessage as error:
-                self.problems[f'{error}'] += 1
-            if given := known.take_goal():
-                found.append(given)
+    def goals(self, time_is_over: Callable[[], bool] = lambda: False) -> BagGoals:
+        """Returns the goals for which there is a pose, until the time is over; a repeated goal counts once. Goals in
+        the frame of an earlier map do not count. Raises BagError if there are none."""
+        map_: Occupancy | None = None
+        pose, goal, last_goal = None, None, None
+        trips: list[tuple[Pose2D, Pose2D]] = []
+        read_whole = True
+        for _, what in self.events():
+            if isinstance(what, Occupancy):
+                if map_ is not None and what.frame not in ('', map_.frame):
+                    trips, pose = [], None
+                map_ = replace(what, values=what.values.copy())
+            elif isinstance(what, Patch) and map_ is not None:
+                self._apply(what, map_)
+            elif isinstance(what, Pose2D):
+                pose = what
+            elif isinstance(what, Goal) and what != last_goal:
+                goal = last_goal = what
+            if goal is not None and pose is not None:
+                trips.append((pose, goal.pose))
+                goal = None
             if time_is_over():
-                self.read_whole = False
+                read_whole = False
                 break
-        if not found:
-            over = '' if self.read_whole else ' in the part that there was time to read'
-            raise BagError(f'{self.path}: it has no goal with a map and a pose{over}{self._listed_problems()}')
-        return [BagGoal(*known.maps.at(number), start, goal) for number, start, goal in found]
+        if map_ is None or not trips:
+            over = '' if read_whole else ' in the part that there was time to read'
+            raise BagError(f'{self.path}: it has no goal with a map and a pose{over}{self.listed_problems()}')
+        return BagGoals(map_.values, map_.geometry, trips, read_whole)
+
+    def _apply(self, patch: Patch, map_: Occupancy) -> None:
+        (x, y), (height, width) = patch.at, patch.values.shape
+        box, whole = Box(x, y, x + width, y + height), Box(0, 0, map_.geometry.width, map_.geometry.height)
+        if box.overlap(whole) == box:
+            map_.values[box.slices] = patch.values
+        else:
+            self.problems['map update outside the map'] += 1
 
     def _messages(self) -> Iterator[tuple[Topic, int, bytes]]:
         """Yields messages of the chosen topics, and static transforms if the pose comes from TF."""
@@ -133,51 +145,10 @@ class Bag:
             connection, at_ns, data = item
             yield wanted[connection.topic], at_ns, bytes(data)
 
-    def _listed_problems(self) -> str:
+    def listed_problems(self) -> str:
+        """Returns the most frequent ones as the end of a sentence."""
         listed = '; '.join(f'{text} ({count} times)' for text, count in self.problems.most_common(3))
         return f': {listed}' if listed else ''
-
-
-class _RobotState:
-    """The newest map, pose and goal."""
-
-    def __init__(self) -> None:
-        self.maps = Snapshots()
-        self._occupancy: NDArray[np.int8] | None = None
-        self._geometry: MapGeometry | None = None
-        self._changed = False
-        self._number = -1
-        self._pose: Pose2D | None = None
-        self._goal: Goal | None = None
-        self._last_goal: Goal | None = None
-
-    def take(self, what: What) -> None:
-        """Raises BadMessage."""
-        if isinstance(what, Occupancy):
-            self._occupancy, self._geometry, self._changed = what.values.copy(), what.geometry, True
-        elif isinstance(what, Patch):
-            self._patch(what)
-        elif isinstance(what, Pose2D):
-            self._pose = what
-        elif what != self._last_goal:
-            self._goal = self._last_goal = what
-
-    def take_goal(self) -> tuple[int, Pose2D, Pose2D] | None:
-        """Returns a new goal, once map and pose are known: the number of the map, the start and the goal."""
-        if self._goal is None or self._pose is None or self._occupancy is None or self._geometry is None:
-            return None
-        if self._changed:
-            self._number, self._changed = self.maps.take(self._occupancy, self._geometry), False
-        goal, self._goal = self._goal, None
-        return self._number, self._pose, goal.pose
-
-    def _patch(self, patch: Patch) -> None:
-        (x, y), (height, width) = patch.at, patch.values.shape
-        occupancy = self._occupancy
-        if occupancy is None or not (0 <= x <= occupancy.shape[1] - width and 0 <= y <= occupancy.shape[0] - height):
-            raise BadMessage('map update outside the map')
-        occupancy[y : y + height, x : x + width] = patch.values
-        self._changed = True
 
 
 class _MessageReader:
@@ -274,57 +245,12 @@ def _compose(outer: Pose2D, inner: Pose2D) -> Pose2D:
     return Pose2D(x_m, y_m, math.remainder(outer.yaw + inner.yaw, math.tau))
 
 
-class MapSnapshot(NamedTuple):
-    """A state of a map."""
-
-    occupancy: NDArray[np.int8]
-    geometry: MapGeometry
-
-    def equals(self, occupancy: NDArray[np.int8], geometry: MapGeometry) -> bool:
-        return self.geometry == geometry and np.array_equal(self.occupancy, occupancy)
-
-
-class Snapshots:
-    """A bounded number of states of a map: when there are too many, it drops every other one and then skips as many."""
-
-    def __init__(self, max_maps: int = MAX_MAPS) -> None:
-        self._max_maps = max_maps
-        self._kept: list[MapSnapshot] = []
-        self._step = 1
-        self._states = 0
-        self._last: MapSnapshot | None = None
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def take(self, occupancy: NDArray[np.int8], geometry: MapGeometry) -> int:
-        """Returns the number of this state, which is that of the last one if nothing has changed."""
-        if self._last is None or not self._last.equals(occupancy, geometry):
-            self._last = MapSnapshot(occupancy.copy(), geometry)
-            if self._states % self._step == 0:
-                self._kept.append(self._last)
-            while self._is_too_large:
-                self._kept = self._kept[::2]
-                self._step *= 2
-            self._states += 1
-        return self._states - 1
-
-    @property
-    def _is_too_large(self) -> bool:
-        cells = sum(snapshot.occupancy.size for snapshot in self._kept)
-        return len(self._kept) > (self._max_maps if cells <= MAX_CELLS else 1)
-
-    def at(self, number: int) -> MapSnapshot:
-        """Returns the state with this number, or the last one before it that is kept."""
-        return self._kept[number // self._step]
-
-
 @contextmanager
 def open_bag(path: Path, topics: TopicNames | None = None, base_frame: str = BASE_FRAME) -> Iterator[Bag]:
     """Opens a folder with metadata.yaml, or one .mcap or .db3 file; raises BagError.
 
     >>> with open_bag(Path('rosbag2_2026_05_04')) as bag:  # doctest: +SKIP
-    ...     print(len(bag.goals()))
+    ...     print(len(bag.goals().trips))
     """
     if not path.exists():
         raise BagError(f'{path}: no such file or folder')

@@ -19,24 +19,17 @@ from numpy.typing import NDArray
 
 import tb_planner
 from tb_planner.geometry import Cell
-from tb_planner.maps.costmap import Costmap, CostmapConfig
+from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import Map, read_map
 from tb_planner.search import kernel
 from tb_planner.search.agent import Run, Static, move_to_goal
-from tb_planner.search.algorithms import (
-    ALGORITHMS,
-    RESTART_RULES,
-    TIES,
-    Algorithm,
-    make_algorithm,
-    takes_weight,
-    tba_star,
-)
+from tb_planner.search.algorithms import ALGORITHMS, TIES, Algorithm, make_algorithm, takes_weight, tba_star
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import SearchResult, Status, TimeBoundedPlanner, find_path
 from tb_planner.tools import plotting as picture
 from tb_planner.tools import replay
 from tb_planner.tools import view_command as view
+from tb_planner.tools.drive import length_m
 from tb_planner.tools.tuning import command as tuning
 
 ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -104,43 +97,27 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f'--{name}', metavar=('X', 'Y'), nargs=2, type=float, required=True, help='a cell, or metres'
         )
-    add_search_options(parser.add_argument_group('search'))
-    add_grid_options(parser.add_argument_group('grid'))
-    add_yaml_options(parser.add_argument_group('.yaml maps only'))
     parser.add_argument('--png', metavar='FILE', type=Path, help='draw the map, the expanded cells and the moves')
-
-
-def add_search_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        '--algorithm', choices=tuple(ALGORITHMS), default='tba_star', help='search algorithm (default: tba_star)'
-    )
-    group.add_argument('-w', '--weight', metavar='W', type=float, help=f'weight of tb_wa_star (default: {WEIGHT:g})')
-    group.add_argument('-k', metavar='N', type=int, default=256, help='expansions per interval (default: 256)')
-    group.add_argument('--trace-steps', metavar='N', type=int, help='trace-back steps per interval (default: no limit)')
-    group.add_argument('--restart', choices=RESTART_RULES, help="restart rule (default: the algorithm's own)")
-    group.add_argument('--ties', choices=TIES, default='lifo', help='order of states with equal f (default: lifo)')
-    group.add_argument('--max-intervals', metavar='N', type=int, help='give up after N intervals')
-
-
-def add_grid_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--neighbours', type=int, choices=(4, 8), default=8, help='neighbours per cell (default: 8)')
-    group.add_argument(
-        '--corner-cutting', action='store_true', help='allow diagonal moves past the corner of a blocked cell'
-    )
-
-
-def add_yaml_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument('--metres', action='store_true', help="start and goal are in metres, in the map's frame")
-    group.add_argument(
+    search = parser.add_argument_group('search').add_argument
+    search('--algorithm', choices=tuple(ALGORITHMS), default='tba_star', help='search algorithm (default: tba_star)')
+    search('-w', '--weight', metavar='W', type=float, help=f'weight of tb_wa_star (default: {WEIGHT:g})')
+    search('-k', metavar='N', type=int, default=256, help='expansions per interval (default: 256)')
+    search('--trace-steps', metavar='N', type=int, help='trace-back steps per interval (default: no limit)')
+    search('--ties', choices=TIES, default='lifo', help='order of states with equal f (default: lifo)')
+    search('--max-intervals', metavar='N', type=int, help='give up after N intervals')
+    grid = parser.add_argument_group('grid').add_argument
+    grid('--neighbours', type=int, choices=(4, 8), default=8, help='neighbours per cell (default: 8)')
+    grid('--corner-cutting', action='store_true', help='allow diagonal moves past the corner of a blocked cell')
+    yaml = parser.add_argument_group('.yaml maps only').add_argument
+    yaml('--metres', action='store_true', help="start and goal are in metres, in the map's frame")
+    yaml(
         '--robot-radius',
         metavar='M',
         type=float,
         help='cells within this distance of obstacles are blocked (default: 0)',
     )
-    group.add_argument(
-        '--inflation-radius', metavar='M', type=float, help='cells within this distance have a higher cost'
-    )
-    group.add_argument('--unknown', choices=('free', 'blocked'), help='how to treat unknown cells (default: free)')
+    yaml('--inflation-radius', metavar='M', type=float, help='cells within this distance have a higher cost')
+    yaml('--unknown', choices=('free', 'blocked'), help='how to treat unknown cells (default: free)')
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,19 +126,11 @@ class SolveProblem:
 
     map_: Map
     costs: NDArray[np.float32]
+    grid: Grid
     start: Cell
     goal: Cell
     algorithm: Algorithm
     k: int
-    neighbours: int
-    corner_cutting: bool
-
-    def grid(self) -> Grid:
-        """Returns a new grid: with costs if any cell has a cost other than 1, else only blocked and free."""
-        blocked = np.isinf(self.costs)
-        weighted = bool(((self.costs != 1) & ~blocked).any())
-        values = self.costs if weighted else blocked
-        return Grid(values, neighbours=self.neighbours, corner_cutting=self.corner_cutting)
 
 
 def solve(options: argparse.Namespace) -> int:
@@ -169,11 +138,10 @@ def solve(options: argparse.Namespace) -> int:
     if options.png is not None:
         check_can_draw(options.png)
     problem = read_problem(options)
-    planner = TimeBoundedPlanner(
-        problem.grid(), problem.start, problem.goal, problem.algorithm, problem.k, trace_steps=options.trace_steps
-    )
-    run = move_to_goal(planner, Static(problem.grid()), max_intervals=options.max_intervals, clock=time.thread_time)
-    optimal = find_path(problem.grid(), problem.start, problem.goal, tba_star())
+    grid, start, goal = problem.grid, problem.start, problem.goal
+    planner = TimeBoundedPlanner(grid, start, goal, problem.algorithm, problem.k, trace_steps=options.trace_steps)
+    run = move_to_goal(planner, Static(grid), max_intervals=options.max_intervals, clock=time.thread_time)
+    optimal = find_path(grid, start, goal, tba_star())
     print(report(problem, run, optimal))
     if options.png is not None:
         draw(problem, planner, run, optimal, options.png)
@@ -184,15 +152,17 @@ def read_problem(options: argparse.Namespace) -> SolveProblem:
     map_ = read_map(options.map)
     if options.map.suffix == '.map':
         refuse_yaml_options(options)
+    costs = read_costs(map_, options)
+    blocked = np.isinf(costs)
+    weighted = ((costs != 1) & ~blocked).any()
     return SolveProblem(
         map_=map_,
-        costs=read_costs(map_, options),
+        costs=costs,
+        grid=Grid(costs if weighted else blocked, neighbours=options.neighbours, corner_cutting=options.corner_cutting),
         start=read_cell('start', map_, options),
         goal=read_cell('goal', map_, options),
         algorithm=read_algorithm(options),
         k=options.k,
-        neighbours=options.neighbours,
-        corner_cutting=options.corner_cutting,
     )
 
 
@@ -212,7 +182,7 @@ def read_costs(map_: Map, options: argparse.Namespace) -> NDArray[np.float32]:
         robot_radius_m=robot_radius_m,
         inflation_radius_m=robot_radius_m if options.inflation_radius is None else options.inflation_radius,
     )
-    return Costmap(map_.occupancy, rules).costs
+    return costs_of(map_.occupancy, rules)
 
 
 def read_cell(name: str, map_: Map, options: argparse.Namespace) -> Cell:
@@ -234,38 +204,33 @@ def read_algorithm(options: argparse.Namespace) -> Algorithm:
         weighted = ', '.join(filter(takes_weight, ALGORITHMS))
         raise ValueError(f'-w {options.weight:g} is for {weighted}; {options.algorithm} takes no weight')
     weight = WEIGHT if options.weight is None else options.weight
-    return make_algorithm(options.algorithm, weight, options.restart or '', ties=options.ties)
+    return make_algorithm(options.algorithm, weight, ties=options.ties)
 
 
 def report(problem: SolveProblem, run: Run, optimal: SearchResult) -> str:
     """Returns the report: two lines about the problem, the outcome, and one line per figure with a remark."""
-    map_, algorithm = problem.map_, problem.algorithm
-    blocked = np.isinf(problem.costs).mean()
-    corners = 'with corner cutting' if problem.corner_cutting else 'no corner cutting'
-    heading = [
-        f'{map_.name}: {map_.width} x {map_.height} cells, {blocked:.0%} blocked; '
-        f'{problem.neighbours} neighbours, {corners}',
-        f'{algorithm.title}: k = {problem.k}, restart {algorithm.restart}, ties {algorithm.ties}; '
-        f'from {problem.start} to {problem.goal}',
-    ]
-    rows = [
-        f'  {name:<12}{figure:>16}   {remark}'.rstrip() for name, figure, remark in report_rows(problem, run, optimal)
-    ]
-    return '\n'.join([*heading, '', f'  {outcome(run)}', *rows])
-
-
-def report_rows(problem: SolveProblem, run: Run, optimal: SearchResult) -> list[tuple[str, str, str]]:
+    map_, grid, algorithm = problem.map_, problem.grid, problem.algorithm
+    corners = 'with corner cutting' if grid.corner_cutting else 'no corner cutting'
+    expansion_rate = f'{run.expansions / run.search_time_s / 1e6:,.2f} M' if run.search_time_s else 'no'
     rows = [
         ('cost', f'{run.cost:,.3f}', against_optimal(run, optimal)),
         ('moves', f'{run.moves:,}', f'{run.back_moves:,} backtracking'),
         ('intervals', f'{run.intervals:,}', ''),
         ('expansions', f'{run.expansions:,}', f'{run.expansions / max(run.intervals, 1):,.1f} per interval'),
         ('searches', f'{run.searches:,}', ''),
-        ('search time', f'{1e3 * run.search_time_s:,.3f} ms', f'{rate(run)} expansions/s'),
+        ('search time', f'{1e3 * run.search_time_s:,.3f} ms', f'{expansion_rate} expansions/s'),
     ]
-    if problem.map_.y_up:
-        rows.insert(1, ('length', f'{length_m(problem.map_, run.cells):,.2f} m', ''))
-    return rows
+    if map_.y_up:
+        rows.insert(1, ('length', f'{length_m(run.cells) * map_.resolution_m:,.2f} m', ''))
+    return '\n'.join(
+        [
+            f'{map_.name}: {map_.width} x {map_.height} cells, {np.isinf(problem.costs).mean():.0%} blocked; '
+            f'{grid.neighbours} neighbours, {corners}',
+            f'{algorithm.title}: k = {problem.k}, ties {algorithm.ties}; from {problem.start} to {problem.goal}',
+            f'\n  {outcome(run)}',
+            *(f'  {name:<12}{figure:>16}   {remark}'.rstrip() for name, figure, remark in rows),
+        ]
+    )
 
 
 def outcome(run: Run) -> str:
@@ -283,17 +248,6 @@ def against_optimal(run: Run, optimal: SearchResult) -> str:
     return f'{ratio:.4f} times the optimal cost, {optimal.cost:,.3f}'
 
 
-def rate(run: Run) -> str:
-    if not run.search_time_s:
-        return 'no'
-    return f'{run.expansions / run.search_time_s / 1e6:,.2f} M'
-
-
-def length_m(map_: Map, cells: Sequence[Cell]) -> float:
-    steps = np.diff(np.array(cells, np.float64), axis=0)
-    return float(np.hypot(steps[:, 0], steps[:, 1]).sum() * map_.resolution_m)
-
-
 def check_can_draw(path: Path) -> None:
     """Raises before the run, not after it, if the picture cannot be written."""
     if path.suffix.lower() != '.png':
@@ -307,7 +261,7 @@ def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: 
     cost = f'cost {run.cost:,.2f}'
     if run.status == Status.AT_GOAL and optimal.cost:
         cost += f', {run.cost / optimal.cost:.3f} times the optimal cost'
-    figure = picture.draw(
+    scene = picture.Scene(
         problem.map_,
         problem.costs,
         start=problem.start,
@@ -315,6 +269,9 @@ def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: 
         expanded=planner.expanded,
         open_cells=[cell for cell, _, _ in planner.open_cells()],
         walked=run.cells,
+    )
+    figure = picture.draw(
+        scene,
         title=f'{problem.map_.name}: {problem.algorithm.title}, k = {problem.k}',
         figures=[
             outcome(run),

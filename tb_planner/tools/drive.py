@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.geometry import MapGeometry
-from tb_planner.maps.costmap import OCCUPIED, Costmap, CostmapConfig
+from tb_planner.maps.costmap import OCCUPIED, CostmapConfig, costs_of
 from tb_planner.maps.files import Map
 from tb_planner.search import sight
 from tb_planner.search.algorithms import tba_star
@@ -72,19 +72,17 @@ class Drive:
 
     def save_picture(self, path: str | os.PathLike[str], *, title: str, figures: Sequence[str] = ()) -> None:
         """Raises PictureError if matplotlib is missing."""
-        figure = picture.draw(
+        scene = picture.Scene(
             self.map_,
-            Costmap(self.map_.occupancy, self.rules).costs,
+            costs_of(self.map_.occupancy, self.rules),
             start=self.map_.cell_at(*self.start),
             goal=self.map_.cell_at(*self.goal),
             appeared=self.appeared,
             shortest=self._in_cells(self.shortest),
             driven=self._in_cells(self.driven),
             restarts=self._in_cells(self._restarted_at),
-            title=title,
-            figures=figures,
         )
-        picture.save(figure, path)
+        picture.save(picture.draw(scene, title=title, figures=figures), path)
 
     def _in_cells(self, points: NDArray[np.float64] | Sequence[Place]) -> list[Place]:
         """Returns points in cells; whole numbers are the centres of cells."""
@@ -109,7 +107,7 @@ def shortest_path(map_: Map, rules: CostmapConfig, start: Place, goal: Place) ->
     It is the shortest path over cells, pulled tight from both ends in turn until it gets no shorter.
     """
     rules = dataclasses.replace(rules, inflation_radius_m=rules.robot_radius_m, cost_travel_multiplier=0.0)
-    blocked = np.isinf(Costmap(map_.occupancy, rules).costs)
+    blocked = np.isinf(costs_of(map_.occupancy, rules))
     first, last = map_.cell_at(*start), map_.cell_at(*goal)
     for x, y in (first, last):
         if not map_.geometry.contains((x, y)) or blocked[y, x]:

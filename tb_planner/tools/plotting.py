@@ -25,7 +25,6 @@ from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 from tb_planner.maps.files import Map
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -55,6 +54,8 @@ LARGEST_CELL = 80
 NARROWEST_PAGE = 900
 RULED_CELL = 16
 """Lines are drawn between cells from this many pixels a cell on."""
+LEGEND_ROWS, LEGEND_COLUMNS = 2, 5
+"""A run and a drive have up to ten entries each."""
 RIM = 8
 """Cells of unknown surroundings that are shown."""
 
@@ -74,39 +75,18 @@ def check_matplotlib() -> None:
         raise PictureError('pictures need the Python package matplotlib, which is not installed') from error
 
 
-def draw(
-    map_: Map,
-    costs: NDArray[np.float32],
-    *,
-    start: Cell,
-    goal: Cell,
-    expanded: NDArray[np.bool_] | None = None,
-    open_cells: Sequence[Cell] = (),
-    walked: Sequence[Cell] = (),
-    appeared: NDArray[np.bool_] | None = None,
-    shortest: Points = (),
-    driven: Points = (),
-    restarts: Points = (),
-    title: str = '',
-    figures: Sequence[str] = (),
-) -> Figure:
-    """Draws a run or a drive on a map. The search used `costs` (inf is blocked), which were made from the map.
-
-    The points of a drive are in cells; whole numbers are the centres of cells.
-    """
+def draw(scene: Scene, *, title: str = '', figures: Sequence[str] = ()) -> Figure:
+    """Draws a run or a drive on a map, with its figures below the title."""
     check_matplotlib()
     from matplotlib.figure import Figure
 
-    scene = _Scene(map_, costs, start, goal, expanded, open_cells, walked, appeared, shortest, driven, restarts)
     page = _Page(scene, figures)
     figure = Figure(figsize=(page.width / DPI, page.height / DPI), dpi=DPI, facecolor='white')
     axes = figure.add_axes(page.map_rectangle)
     _draw_cells(axes, scene, page)
     _draw_scales(axes, page)
-    _draw_walk(axes, scene, page)
-    _draw_drive(axes, scene, page)
-    _draw_mark(axes, start, _START, page)
-    _draw_mark(axes, goal, _GOAL, page)
+    _draw_lines(axes, scene, page)
+    _draw_marks(axes, scene, page)
     _write_title(figure, title, page)
     _write_legend(figure, scene, page)
     return figure
@@ -131,20 +111,23 @@ def backtracking_moves(walked: Sequence[Cell]) -> list[bool]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scene:
-    """Everything that the picture shows."""
+class Scene:
+    """Everything that a picture shows. The search used `costs` (inf is blocked), which were made from the map.
+
+    The points of a drive are in cells; whole numbers are the centres of cells.
+    """
 
     map_: Map
     costs: NDArray[np.float32]
     start: Cell
     goal: Cell
-    expanded: NDArray[np.bool_] | None
-    open_cells: Sequence[Cell]
-    walked: Sequence[Cell]
-    appeared: NDArray[np.bool_] | None
-    shortest: Points
-    driven: Points
-    restarts: Points
+    expanded: NDArray[np.bool_] | None = None
+    open_cells: Sequence[Cell] = ()
+    walked: Sequence[Cell] = ()
+    appeared: NDArray[np.bool_] | None = None
+    shortest: Points = ()
+    driven: Points = ()
+    restarts: Points = ()
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
@@ -192,7 +175,7 @@ class _Scene:
 class _Page:
     """The layout, in pixels from the top left corner."""
 
-    def __init__(self, scene: _Scene, figures: Sequence[str]) -> None:
+    def __init__(self, scene: Scene, figures: Sequence[str]) -> None:
         self.map_ = scene.map_
         self.in_metres = scene.map_.y_up and scene.map_.origin[2] == 0
         self.rows, self.columns = scene.window()
@@ -205,11 +188,8 @@ class _Page:
         self.left, right = round(70 * unit), round(30 * unit)
         self.width = max(self.map_size[0] + self.left + right, round(NARROWEST_PAGE * unit))
         self.figures = _wrapped(figures, int((self.width - self.left - right) / (8 * unit)))
-        entries = len(_legend_entries(scene))
-        legend_rows = -(-entries // max(int((self.width - self.left) / (140 * unit)), 1))
-        self.legend_columns = -(-entries // legend_rows)
         self.top = round((62 + 22 * len(self.figures)) * unit)
-        bottom = round(((54 if scene.map_.y_up else 36) + 24 * legend_rows + 10) * unit)
+        bottom = round(((54 if scene.map_.y_up else 36) + 24 * LEGEND_ROWS + 10) * unit)
         self.height = self.top + self.map_size[1] + bottom
 
     @property
@@ -221,7 +201,7 @@ class _Page:
 
     def points(self, cells: Sequence[tuple[float, float]]) -> NDArray[np.float64]:
         """x and y of the centres of cells: metres in the map's frame, or cells."""
-        x, y = np.array(cells, np.float64).T
+        x, y = np.array(cells, np.float64).reshape(-1, 2).T
         if self.in_metres:
             step = self.map_.resolution_m
             x, y = self.map_.origin[0] + (x + 0.5) * step, self.map_.origin[1] + (y + 0.5) * step
@@ -235,19 +215,10 @@ class _Page:
         (left, right), (low, high) = self.points([first, (first[0] + width, first[1] + height)])
         return (left, right, low, high) if self.map_.y_up else (left, right, high, low)
 
-    def across(self, pixels: float) -> float:
-        return pixels / self.width
-
-    def down(self, pixels: float) -> float:
-        return 1 - pixels / self.height
-
     @property
     def line_width(self) -> float:
         """A part of a cell, but never so thin that it is lost when the picture is looked at in a smaller size."""
         return min(max(0.5 * self.magnify, 3.2 * self.unit), 8 * self.unit)
-
-    def mark_size(self, size: float) -> float:
-        return max(size * self.unit, min(size / 30, 1.0) * self.magnify)
 
 
 def _wrapped(figures: Sequence[str], letters: int) -> tuple[str, ...]:
@@ -256,7 +227,7 @@ def _wrapped(figures: Sequence[str], letters: int) -> tuple[str, ...]:
     return tuple(textwrap.wrap(' · '.join(unbroken), letters, break_long_words=False))
 
 
-def _draw_cells(axes: Axes, scene: _Scene, page: _Page) -> None:
+def _draw_cells(axes: Axes, scene: Scene, page: _Page) -> None:
     colours = _shrunk(scene.colours()[page.rows, page.columns], page.shrink)
     axes.imshow(
         colours,
@@ -288,55 +259,49 @@ def _draw_scales(axes: Axes, page: _Page) -> None:
         axes.set_ylabel('y in m', fontsize=size, color=FAINT_INK)
 
 
-def _draw_walk(axes: Axes, scene: _Scene, page: _Page) -> None:
-    if len(scene.walked) < 2:
-        return
-    back = np.array(backtracking_moves(scene.walked))
-    line = page.points(scene.walked)
-    width = _points(page.line_width)
-    axes.plot(*line, color='white', alpha=0.85, linewidth=1.8 * width, **_ROUND)
-    axes.plot(*_steps(line, ~back), color=AHEAD_COLOUR, linewidth=width, **_ROUND)
-    axes.plot(*_steps(line, back), color=BACK_COLOUR, linewidth=0.9 * width, **_ROUND)
+def _draw_lines(axes: Axes, scene: Scene, page: _Page) -> None:
+    """Draws each line above a white one, which sets it off from the cells."""
+    back = np.array(backtracking_moves(scene.walked), bool)
+    walked, width = page.points(scene.walked), _points(page.line_width)
+    for label, colour, style, line in (
+        ('moves', AHEAD_COLOUR, 'solid', _steps(walked, ~back)),
+        ('backtracking', BACK_COLOUR, 'solid', _steps(walked, back)),
+        ('shortest path', SHORTEST_COLOUR, 'dashed', page.points(scene.shortest)),
+        ('driven', AHEAD_COLOUR, 'solid', page.points(scene.driven)),
+    ):
+        if line.shape[1] > 1:
+            axes.plot(*line, color='white', alpha=0.85, linewidth=1.8 * width, zorder=1.5, **_ROUND)
+            axes.plot(*line, color=colour, linestyle=style, linewidth=width, label=label, **_ROUND)
 
 
-def _draw_drive(axes: Axes, scene: _Scene, page: _Page) -> None:
-    width = _points(page.line_width)
-    for path, colour, style in ((scene.shortest, SHORTEST_COLOUR, 'dashed'), (scene.driven, AHEAD_COLOUR, 'solid')):
-        if len(path) > 1:
-            line = page.points(path)
-            axes.plot(*line, color='white', alpha=0.85, linewidth=1.8 * width, **_ROUND)
-            axes.plot(*line, color=colour, linestyle=style, linewidth=width, **_ROUND)
-    for place in scene.restarts:
-        _draw_mark(axes, place, _RESTART, page)
-
-
-def _draw_mark(axes: Axes, cell: tuple[float, float], mark: dict[str, Any], page: _Page) -> None:
-    size = page.mark_size(mark['markersize'])
-    axes.plot(*page.points([cell]), **{**mark, **_mark_of_size(size)}, clip_on=False, zorder=3)
+def _draw_marks(axes: Axes, scene: Scene, page: _Page) -> None:
+    for label, colour, marker, pixels, cells in (
+        ('restart', RESTART_COLOUR, 'X', 12, scene.restarts),
+        ('start', START_COLOUR, 'o', 13, [scene.start]),
+        ('goal', GOAL_COLOUR, '*', 22, [scene.goal]),
+    ):
+        if len(cells):
+            size = _points(pixels * page.unit)
+            edge: dict[str, Any] = {'markeredgecolor': INK, 'markeredgewidth': max(size / 11, 1.2)}
+            line = axes.plot(*page.points(cells), marker, color=colour, markersize=size, label=label, **edge)
+            line[0].set(clip_on=False, zorder=3)
 
 
 def _write_title(figure: Figure, title: str, page: _Page) -> None:
     """Writes plain text: the name of a map may contain dollar signs."""
-    x, y = page.across(page.left), 18 * page.unit
-    size = _points(19 * page.unit)
-    figure.text(x, page.down(y), title, va='top', weight='bold', color=INK, size=size, parse_math=False)
-    y += 30 * page.unit
-    size = _points(15 * page.unit)
-    for line in page.figures:
-        figure.text(x, page.down(y), line, va='top', color=FAINT_INK, size=size, parse_math=False)
-        y += 22 * page.unit
+    lines = [(18, 19, INK, 'bold', title)]
+    lines += [(48 + 22 * number, 15, FAINT_INK, 'normal', line) for number, line in enumerate(page.figures)]
+    for down, letter, colour, weight, text in lines:
+        x, y = page.left / page.width, 1 - down * page.unit / page.height
+        size = _points(letter * page.unit)
+        figure.text(x, y, text, va='top', weight=weight, color=colour, size=size, parse_math=False)
 
 
-def _legend_entries(scene: _Scene) -> list[tuple[str, str]]:
-    """Label and colour of everything that is in the picture."""
-    entries = [
-        (True, 'start', START_COLOUR),
-        (True, 'goal', GOAL_COLOUR),
-        (len(scene.walked) > 1, 'moves', AHEAD_COLOUR),
-        (any(backtracking_moves(scene.walked)), 'backtracking', BACK_COLOUR),
-        (len(scene.driven) > 1, 'driven', AHEAD_COLOUR),
-        (len(scene.shortest) > 1, 'shortest path', SHORTEST_COLOUR),
-        (bool(scene.restarts), 'restart', RESTART_COLOUR),
+def _write_legend(figure: Figure, scene: Scene, page: _Page) -> None:
+    """Names everything that is in the picture."""
+    from matplotlib.patches import Patch
+
+    areas = [
         (scene.expanded is not None and scene.expanded.any(), 'expanded', EXPANDED_COLOUR),
         (bool(scene.open_cells), 'open', OPEN_COLOUR),
         (scene.map_.blocked.any(), 'blocked', BLOCKED_COLOUR),
@@ -345,15 +310,13 @@ def _legend_entries(scene: _Scene) -> list[tuple[str, str]]:
         (scene.relative_cost.any(), 'higher cost', HIGHER_COST_COLOUR),
         (scene.unknown.any(), 'unknown', UNKNOWN_COLOUR),
     ]
-    return [(label, colour) for is_shown, label, colour in entries if is_shown]
-
-
-def _write_legend(figure: Figure, scene: _Scene, page: _Page) -> None:
+    edge: dict[str, Any] = {'edgecolor': FAINT_INK, 'linewidth': _points(0.8 * page.unit)}
+    drawn, _ = figure.axes[0].get_legend_handles_labels()
     figure.legend(
-        handles=[_legend_handle(label, colour, page) for label, colour in _legend_entries(scene)],
+        handles=[*drawn, *(Patch(label=label, facecolor=colour, **edge) for shown, label, colour in areas if shown)],
         loc='lower left',
-        bbox_to_anchor=(page.across(page.left), page.unit * 12 / page.height),
-        ncols=page.legend_columns,
+        bbox_to_anchor=(page.left / page.width, page.unit * 12 / page.height),
+        ncols=LEGEND_COLUMNS,
         fontsize=_points(13.5 * page.unit),
         frameon=False,
         labelcolor=INK,
@@ -364,31 +327,8 @@ def _write_legend(figure: Figure, scene: _Scene, page: _Page) -> None:
     )
 
 
-def _legend_handle(label: str, colour: str, page: _Page) -> Artist:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    for mark in (_START, _GOAL, _RESTART):
-        if mark['markerfacecolor'] == colour:
-            return Line2D([], [], label=label, **{**mark, **_mark_of_size(mark['markersize'] * page.unit)})
-    if colour in (AHEAD_COLOUR, BACK_COLOUR, SHORTEST_COLOUR):
-        width = min(page.line_width, 5 * page.unit) * (0.9 if colour == BACK_COLOUR else 1)
-        line = Line2D([], [], label=label, color=colour, linewidth=_points(width), **_ROUND)
-        line.set_linestyle('dashed' if colour == SHORTEST_COLOUR else 'solid')
-        return line
-    return Patch(label=label, facecolor=colour, edgecolor=FAINT_INK, linewidth=_points(0.8 * page.unit))
-
-
 _ROUND: dict[str, Any] = {'solid_capstyle': 'round', 'solid_joinstyle': 'round'}
 _RULE: dict[str, Any] = {'color': FAINT_INK, 'alpha': 0.25, 'linewidth': 0.72, 'zorder': 1}
-_START: dict[str, Any] = {'marker': 'o', 'markersize': 13, 'markerfacecolor': START_COLOUR}
-_GOAL: dict[str, Any] = {'marker': '*', 'markersize': 22, 'markerfacecolor': GOAL_COLOUR}
-_RESTART: dict[str, Any] = {'marker': 'X', 'markersize': 12, 'markerfacecolor': RESTART_COLOUR}
-
-
-def _mark_of_size(pixels: float) -> dict[str, Any]:
-    size = _points(pixels)
-    return {'markersize': size, 'markeredgecolor': INK, 'markeredgewidth': max(size / 11, 1.2), 'linestyle': 'none'}
 
 
 def _steps(line: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -116,8 +116,7 @@ def ticks(bag: Bag, parameters: PlannerParameters, recorder: Recorder | None = N
         robot.take(event)
     for what, count in (('map', robot.maps.taken), ('pose', robot.poses_taken), ('goal', robot.goals_taken)):
         if not count:
-            reasons = '; '.join(f'{text} ({count} times)' for text, count in bag.problems.most_common(3))
-            raise BagError(f'{bag.path}: it has no usable {what}{": " * bool(reasons)}{reasons}')
+            raise BagError(f'{bag.path}: it has no usable {what}{bag.listed_problems()}')
     yield from robot.tick(number * parameters.period_s)
 
 
@@ -223,10 +222,7 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
     if not may_begin(path):
         raise ValueError(f'-o {path}: the file exists and is not a record of a run; give another name')
     about = About(title, str(candidate_of(parameters)), period_s=parameters.period_s, budget_s=parameters.period_s)
-    try:
-        return Recorder(path, about, real_time=False)
-    except OSError as error:
-        raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
+    return Recorder(path, about, real_time=False)
 
 
 def topics_in_words(bag: Bag) -> str:

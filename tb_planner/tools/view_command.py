@@ -45,16 +45,13 @@ def view(options: argparse.Namespace) -> int:
     for option, value in (('--port', options.port), ('--host', options.host)):
         if value is not None:
             raise ValueError(f'{option} {value} is for --live only')
-    try:
-        record = read_record(options.run)
-        output: Path = options.output or options.run.with_suffix('.html')
-        check_may_write(output, options.run)
-        if not record.ticks:
-            raise BadRecord(f'{options.run} cannot be shown: it has no ticks{damage(record)}')
-        title = options.title or record.head.get('title') or options.run.stem
-        write_page(output, options.run.read_bytes()[: record.end], title)
-    except OSError as error:
-        raise ValueError(f'{error.filename}: {error.strerror}') from error
+    record = read_record(options.run)
+    output: Path = options.output or options.run.with_suffix('.html')
+    check_may_write(output, options.run)
+    if not record.ticks:
+        raise BadRecord(f'{options.run} cannot be shown: it has no ticks{damage(record)}')
+    title = options.title or record.head.get('title') or options.run.stem
+    write_page(output, options.run.read_bytes()[: record.end], title)
     seconds = record.columns['time_us'].sum() / 1e6
     size = output.stat().st_size / 1e6
     print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts)} restarts, {size:.1f} MB')
@@ -83,8 +80,6 @@ def check_may_become_record(path: Path) -> None:
             begins = file.read(len(MAGIC))
     except FileNotFoundError:
         return
-    except OSError as error:
-        raise ValueError(f'{path}: {error.strerror}') from error
     if not MAGIC.startswith(begins):
         raise BadRecord(f'{path} cannot be shown: it begins with {begins!r}; the record of a run begins with {MAGIC!r}')
 

@@ -11,39 +11,39 @@ from tb_planner.tools.cli import main
 from tb_planner.tools.tuning.comparison import ComparedFile, compare, comparison_text, remarks
 from tb_planner.tools.tuning.parameter_file import parameter_file
 from tb_planner.tools.tuning.time_limit import TimeLimit, TooLittleTime
-from tb_planner.tools.tuning.trial import Candidate
+from tb_planner.tools.tuning.trial import Candidate, TrialConditions
+
+STATIC, CHANGING = TrialConditions('static', 0.05), TrialConditions('changing', 0.05)
+FILES = [ComparedFile(name, DEFAULT, 50, STATIC) for name in ('a.yaml', 'b.yaml')]
 
 
 class TestComparison:
     def test_of_a_file_with_itself_finds_no_difference(self, problems):
-        files = [ComparedFile(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
-        text = comparison_text(compare(files, problems[:6], 'changing'))
+        files = [file._replace(conditions=CHANGING) for file in FILES]
+        text = comparison_text(files, compare(files, problems[:6])[0])
         assert '+0.0 % ± 0.0 intervals against a.yaml, which may be chance' in text
 
     def test_is_on_the_same_problems(self, problems):
         files = [
-            ComparedFile('slow', Candidate('tba_star'), 2, 0.0),
-            ComparedFile('fast', Candidate('tba_star'), 2000, 0.0),
+            ComparedFile('slow', Candidate('tba_star'), 2, STATIC),
+            ComparedFile('fast', Candidate('tba_star'), 2000, STATIC),
         ]
-        comparison = compare(files, problems[:12], 'static')
-        slow, fast = (comparison.results[file.name] for file in files)
+        (slow, fast), ended = compare(files, problems[:12])
+        assert not ended
         assert len(slow) == len(fast) == 12
         assert all(b.intervals <= a.intervals for a, b in zip(slow, fast, strict=True))
-        assert 'which may be chance' not in comparison_text(comparison)
+        assert 'which may be chance' not in comparison_text(files, [slow, fast])
 
     def test_ends_when_the_time_is_over(self, problems):
-        files = [ComparedFile(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
         for looks in (400, 1000):
-            comparison = compare(files, problems, 'static', TimeLimit(looks, Clock()))
-            assert 0 < comparison.tried < len(problems)
-            assert {len(outcomes) for outcomes in comparison.results.values()} == {comparison.tried}
-            text = f'The time limit ended the comparison after {comparison.tried} of {len(problems)} problems'
-            assert text in comparison_text(comparison)
+            results, ended = compare(FILES, problems, TimeLimit(looks, Clock()))
+            (tried,) = {len(theirs) for theirs in results}
+            assert 0 < tried < len(problems)
+            assert ended == f'The time limit ended the comparison after {tried} of {len(problems)} problems.'
 
     def test_without_time_for_one_problem_is_refused(self, problems):
-        files = [ComparedFile(name, DEFAULT, 50, 0.05) for name in ('a.yaml', 'b.yaml')]
         with pytest.raises(TooLittleTime, match='--time-limit of 3 s was over before all 2 files had tried the first'):
-            compare(files, problems, 'static', TimeLimit(3, Clock()))
+            compare(FILES, problems, TimeLimit(3, Clock()))
 
     @pytest.mark.parametrize(
         ('options', 'message'),

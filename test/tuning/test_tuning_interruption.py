@@ -35,15 +35,9 @@ class TestInterruption:
         assert found.check.chosen.problems == 3
 
     def test_at_the_very_end_is_reported(self, fake_trials, problems):
-        def go(candidate, problem, k):
-            if k < 1000:
-                raise KeyboardInterrupt
-            return result(length(problem))
-
-        fake_trials(go)
-        found = run_study(make_plan(problems))
+        found = self.interrupted_at(fake_trials, problems, len(problems) - 1)
         assert found.interrupted
-        assert 'less search was tried with 1 of 3 values of k' in study_text(found)
+        assert 'Ctrl-C ended the study early: the check used 11 of 12 problems' in study_text(found)
 
     def test_before_anything_was_measured_is_an_interruption(self, fake_trials, problems):
         with pytest.raises(KeyboardInterrupt):

@@ -1,17 +1,15 @@
 """Problems that the tuner draws on a map or takes from the goals of a bag."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from helpers.tuning import CELLS, Clock, rooms, tuning_map
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.tools.bags import BagGoal
+from tb_planner.tools.bags import BagGoals
 from tb_planner.tools.cli import main
 from tb_planner.tools.tuning.parameter_file import read_parameters
-from tb_planner.tools.tuning.problems import NoProblems, TuningMap, bag_maps, bag_problems, draw_problems, repeated
+from tb_planner.tools.tuning.problems import NoProblems, TuningMap, bag_problems, draw_problems, repeated
 from tb_planner.tools.tuning.time_limit import DRAWN_FRACTION, TimeLimit
 
 
@@ -36,34 +34,24 @@ class TestProblems:
                 draw_problems(tuning_map(blocked), 3, seed=0)
 
 
-def goals_on_growing_maps(count):
-    """Each on a map that is a row and a column larger than the one before."""
-    for number in range(count):
-        geometry = MapGeometry(20 + number, 20 + number, 0.5)
-        yield BagGoal(np.zeros((20 + number, 20 + number), np.int8), geometry, Pose2D(1.0, 1.0), Pose2D(8.0, 8.0))
+def goals_in_a_hall(count):
+    """Each goal is a cell farther along a free map than the one before."""
+    geometry = MapGeometry(120, 20, 0.5)
+    trips = [(Pose2D(1.0, 1.0), Pose2D(8.0 + 0.5 * number, 8.0)) for number in range(count)]
+    goals = BagGoals(np.zeros((20, 120), np.int8), geometry, trips, read_whole=True)
+    return goals, TuningMap('bag', goals.occupancy, PlannerParameters().costmap_config(0.5))
 
 
 class TestBag:
-    def test_gives_each_map_once(self):
-        first, second = goals_on_growing_maps(2)
-        given = [first, first, second, second, second]
-        maps = bag_maps(Path('bag'), given, PlannerParameters())
-        assert [map_.occupancy for map_ in maps] == [goal.occupancy for goal in given]
-        assert len({id(map_) for map_ in maps}) == 2
-
     @pytest.mark.parametrize(('count', 'asked'), [(50, 50), (80, 50), (10, 10)])
     def test_gives_problems_from_all_of_it(self, count, asked):
-        given = list(goals_on_growing_maps(50))
-        maps = bag_maps(Path('bag'), given, PlannerParameters())
-        drawn = bag_problems(Path('bag'), given, maps, PlannerParameters(), count)
-        numbers = [maps.index(problem.map_) for problem in drawn]
+        drawn = bag_problems(*goals_in_a_hall(50), PlannerParameters(), count)
+        numbers = [problem.goal[0] for problem in drawn]
         assert len(numbers) == len(set(numbers)) == asked
         assert set(np.diff(sorted(numbers))) == {50 // asked}
 
     def test_is_asked_no_longer_than_there_is_time(self):
-        given = list(goals_on_growing_maps(50))
-        maps = bag_maps(Path('bag'), given, PlannerParameters())
-        drawn = bag_problems(Path('bag'), given, maps, PlannerParameters(), 50, TimeLimit(40, Clock()))
+        drawn = bag_problems(*goals_in_a_hall(50), PlannerParameters(), 50, TimeLimit(40, Clock()))
         assert 1 < len(drawn) <= 40 * DRAWN_FRACTION
 
     def test_gives_its_goals_again_with_other_seeds(self):
@@ -72,11 +60,10 @@ class TestBag:
         assert len({problem.seed for problem in drawn}) == 7
 
     def test_whose_goals_cannot_be_reached_is_refused(self):
-        (given,) = goals_on_growing_maps(1)
-        given.occupancy[:, 10] = 100
-        maps = bag_maps(Path('bag'), [given], PlannerParameters())
+        goals, map_ = goals_in_a_hall(1)
+        goals.occupancy[:, 10] = 100
         with pytest.raises(NoProblems, match='of 1 goals none can be reached'):
-            bag_problems(Path('bag'), [given], maps, PlannerParameters(), 3)
+            bag_problems(goals, map_, PlannerParameters(), 3)
 
     def test_gives_its_own_goals(self, tmp_path, capsys):
         pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")

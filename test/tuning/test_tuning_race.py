@@ -70,3 +70,10 @@ class TestRace:
         fake_trials(lambda candidate, problem, k: result(length(problem)))
         assert 'a small sample' in study_text(run_study(make_plan(problems[:6])))
         assert 'a small sample' not in study_text(run_study(make_plan(problems)))
+
+
+def test_a_difference_of_equal_results_is_zero_and_not_clear():
+    results = [result(100), result(120), result(90)]
+    difference = race.PairedDifference.of(results, results)
+    assert not difference.is_clear
+    assert str(difference) == '+0.0 % ± 0.0'

@@ -32,7 +32,6 @@ class TestRecommendation:
         found = run_study(make_plan(problems))
         assert found.recommended == DEFAULT
         assert '(unchanged)' in study_text(found)
-        assert '\nwith less search  tb_wa_star(1.5)\n' in study_text(found)
 
     def test_does_not_follow_noise_that_is_smaller_than_a_hair(self, fake_trials, problems):
         fake_trials(lambda candidate, problem, k: result(100_000 + hash((candidate, problem.seed)) % 7))

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tb_planner.config import PlannerParameters
-from tb_planner.tools import plotting
-from tb_planner.tools.bag_topics import add_topic_options
+from tb_planner.maps.files import MAP_SUFFIXES, read_map
+from tb_planner.recording.record import check_is_no_record
+from tb_planner.tools.bag_topics import add_topic_options, topics_of
+from tb_planner.tools.bags import is_bag, open_bag
+from tb_planner.tools.plotting import PictureError
 from tb_planner.tools.progress import progress_bar
-from tb_planner.tools.tuning.comparison import ComparedFile, compare, comparison_text, k_of, remarks
+from tb_planner.tools.tuning.comparison import compare, compared_files, comparison_text, remarks
 from tb_planner.tools.tuning.parameter_file import (
     candidate_of,
-    check_folder,
     check_may_write,
     parameter_file,
     read_parameters,
     with_candidate,
-    write_text,
 )
-from tb_planner.tools.tuning.problems import TuningProblem, read_problems
-from tb_planner.tools.tuning.report import WORLD_TEXTS, check_may_draw, draw_study, heading, reasons, study_text
-from tb_planner.tools.tuning.study import (
-    MEASURED_PROBLEMS,
-    SEARCH_SHARE,
-    CpuBudget,
-    Progress,
-    Study,
-    StudyPlan,
-    measure_speed,
-    run_study,
-)
-from tb_planner.tools.tuning.time_limit import MEASURED_FRACTION, TimeLimit
+from tb_planner.tools.tuning.problems import TuningMap, bag_problems, draw_problems, repeated
+from tb_planner.tools.tuning.report import check_may_draw, draw_study, heading, reasons, study_text
+from tb_planner.tools.tuning.study import CpuBudget, StudyPlan, run_study
+from tb_planner.tools.tuning.time_limit import DRAWN_FRACTION, READ_FRACTION, TimeLimit
 from tb_planner.tools.tuning.trial import WORLDS, TrialConditions
 
 DONE, INTERRUPTED = 0, 130
@@ -65,24 +58,12 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     budget.add_argument(
         '--cpu', metavar='PART', type=float, default=0.2, help='part of one core for the search (default: 0.2)'
     )
-    add_trial_options(parser.add_argument_group('problems'))
-    parser.add_argument('--params', metavar='FILE', type=Path, help='current parameters (default: built-in)')
-    parser.add_argument(
-        '--compare', metavar='FILE', type=Path, nargs='+', help='only compare these parameter files, do not tune'
-    )
-    parser.add_argument(
-        '-o', '--output', metavar='FILE', type=Path, default=Path('planner.yaml'), help='default: planner.yaml'
-    )
-    add_topic_options(parser)
-    parser.add_argument('--png', metavar='FILE', type=Path, help='the plot (default: the name of -o with .png)')
-
-
-def add_trial_options(group: argparse._ArgumentGroup) -> None:
+    group = parser.add_argument_group('problems')
     group.add_argument(
         '--world',
         choices=WORLDS,
         default='changing',
-        help='; '.join(f'{world}: {text}' for world, text in WORLD_TEXTS.items()) + ' (default: changing)',
+        help='; '.join(f'{world}: {text}' for world, text in WORLDS.items()) + ' (default: changing)',
     )
     group.add_argument(
         '--problems',
@@ -99,6 +80,15 @@ def add_trial_options(group: argparse._ArgumentGroup) -> None:
         default=120.0,
         help='seconds after which the study ends with the results so far (default: 120)',
     )
+    parser.add_argument('--params', metavar='FILE', type=Path, help='current parameters (default: built-in)')
+    parser.add_argument(
+        '--compare', metavar='FILE', type=Path, nargs='+', help='only compare these parameter files, do not tune'
+    )
+    parser.add_argument(
+        '-o', '--output', metavar='FILE', type=Path, default=Path('planner.yaml'), help='default: planner.yaml'
+    )
+    parser.add_argument('--png', metavar='FILE', type=Path, help='the plot (default: the name of -o with .png)')
+    add_topic_options(parser)
 
 
 def tune(options: argparse.Namespace) -> int:
@@ -111,53 +101,29 @@ def tune(options: argparse.Namespace) -> int:
         return compare_files(options, limit)
     png = options.png or options.output.with_suffix('.png')
     if png == options.output:
-        raise ValueError(f'-o {options.output}: the plot would overwrite it; choose another name for it with --png')
+        raise ValueError(f'-o {png}: the plot would overwrite it; choose another name for it with --png')
     check_may_write(options.output)
-    check_folder('--png', png)
     check_may_draw(png)
-    if options.png is not None:
-        plotting.check_matplotlib()
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     with progress_bar() as progress:
-        study = run_study(make_plan(options, parameters, limit, progress), limit, progress)
+        progress(0.0, 'drawing problems')
+        study = run_study(make_plan(options, parameters, limit), limit, progress)
     print(study_text(study))
-    write(study, parameters, options.output)
-    draw(study, png, required=options.png is not None)
+    tuned = with_candidate(parameters, study.recommended, study.k, study.plan.budget)
+    options.output.write_text(parameter_file(tuned, heading(study), reasons(study)), encoding='utf-8')
+    print(
+        f'\nwrote {options.output}; use it with: ros2 launch tb_planner planner.launch.py params_file:={options.output}'
+    )
+    try:
+        draw_study(study, png)
+        print(f'wrote {png}, a plot of the trade-off')
+    except PictureError as error:
+        print(f'no plot: {error}')
     return INTERRUPTED if study.interrupted else DONE
 
 
-def make_plan(
-    options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit, progress: Progress
-) -> StudyPlan:
-    budget = CpuBudget(parameters.tick_frequency if options.tick_hz is None else options.tick_hz, options.cpu)
-    progress(0.0, 'drawing problems')
-    return StudyPlan(
-        **read_problems(options, parameters, limit)._asdict(),
-        budget=budget,
-        conditions=TrialConditions(options.world, parameters.min_improvement),
-        default=candidate_of(parameters),
-    )
-
-
-def write(study: Study, parameters: PlannerParameters, path: Path) -> None:
-    tuned = with_candidate(parameters, study.recommended, study.k, study.plan.budget)
-    write_text(path, parameter_file(tuned, heading(study), reasons(study)))
-    print(f'\nwrote {path}; use it with: ros2 launch tb_planner planner.launch.py params_file:={path}')
-
-
-def draw(study: Study, path: Path, *, required: bool) -> None:
-    try:
-        draw_study(study, path)
-    except plotting.PictureError as error:
-        if required:
-            raise
-        print(f'no plot: {error}')
-    else:
-        print(f'wrote {path}, a plot of the trade-off')
-
-
 def compare_files(options: argparse.Namespace, limit: TimeLimit) -> int:
-    """Compares files on the map with the costs of the first one."""
+    """Compares files on the map with the costs of the first one. Returns 0, or 130 after Ctrl-C."""
     if options.params is not None:
         raise ValueError('--params is for tuning; add the file to --compare instead')
     if len({path.resolve() for path in options.compare}) < max(len(options.compare), 2):
@@ -169,29 +135,52 @@ def compare_files(options: argparse.Namespace, limit: TimeLimit) -> int:
         print(remark)
     with progress_bar() as progress:
         progress(0.0, 'drawing problems')
-        sets = read_problems(options, next(iter(parameters.values())), limit)
-        files = make_files(parameters, sets.seen, options.world, limit)
-        comparison = compare(files, sets.seen, options.world, limit, progress)
-    print(comparison_text(comparison))
-    return INTERRUPTED if comparison.interrupted else DONE
+        problems = make_plan(options, next(iter(parameters.values())), limit).seen
+        files = compared_files(parameters, problems, options.world, limit)
+        results, ended = compare(files, problems, limit, progress)
+    print('\n\n'.join(filter(None, [comparison_text(files, results), ended])))
+    return INTERRUPTED if ended.startswith('Ctrl-C') else DONE
 
 
-def make_files(
-    parameters: Mapping[str, PlannerParameters], problems: Sequence[TuningProblem], world: str, limit: TimeLimit
-) -> list[ComparedFile]:
-    """Measures this computer if one of the files sets a search time instead of a number of expansions."""
-    expansion_s = 0.0
-    if any(not found.expansions_per_tick for found in parameters.values()):
-        longest_s = SEARCH_SHARE * max(found.search_time_s for found in parameters.values())
-        conditions = TrialConditions(world, next(iter(parameters.values())).min_improvement)
-        part = limit.part(MEASURED_FRACTION)
-        expansion_s = measure_speed(problems[:MEASURED_PROBLEMS], conditions, longest_s, part).expansion_s
-    return [
-        ComparedFile(
-            name,
-            candidate_of(found),
-            k_of(found.expansions_per_tick, found.search_time_s, expansion_s),
-            found.min_improvement,
-        )
-        for name, found in parameters.items()
-    ]
+def make_plan(options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit) -> StudyPlan:
+    """Returns a study of problems drawn on a map, or of the goals of a bag; raises ValueError."""
+    path: Path = options.map
+    study_of = partial(
+        StudyPlan,
+        budget=CpuBudget(parameters.tick_frequency if options.tick_hz is None else options.tick_hz, options.cpu),
+        conditions=TrialConditions(options.world, parameters.min_improvement),
+        default=candidate_of(parameters),
+    )
+    check_is_no_record(path)
+    if is_bag(path):
+        return _bag_plan(options, parameters, limit, study_of)
+    if path.suffix.lower() not in MAP_SUFFIXES:
+        raise ValueError(f'{path}: maps must be .map or .yaml files, and bags must be folders, .mcap or .db3 files')
+    count = 2 * options.problems
+    problems = draw_problems(TuningMap.of(read_map(path), parameters), count, options.seed, limit)
+    cut_short = [f'{len(problems)} of {count} problems were drawn'] * (len(problems) < count)
+    return study_of(problems[::2], problems[1::2], origin=f'drawn with --seed {options.seed}', cut_short=cut_short)
+
+
+def _bag_plan(
+    options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit, study_of: Callable[..., StudyPlan]
+) -> StudyPlan:
+    """Chooses on the bag's goals and checks on problems drawn on its map. A static map needs each goal only once; in
+    other worlds goals are repeated with other changes."""
+    reading = limit.part(READ_FRACTION)
+    with open_bag(options.map, topics_of(options), options.base_frame) as bag:
+        goals = bag.goals(lambda: reading.is_over)
+    cut_short = ['the bag was not read to its end'] * (not goals.read_whole)
+    rules = parameters.costmap_config(goals.geometry.resolution_m)
+    map_ = TuningMap(options.map.stem, goals.occupancy, rules, parameters.corner_cutting)
+    static = options.world == 'static'
+    seen = bag_problems(goals, map_, parameters, len(goals.trips) if static else options.problems, limit)
+    if limit.part(DRAWN_FRACTION).is_over:
+        cut_short.append(f'{len(seen)} of {len(goals.trips)} goals were used')
+    unseen = draw_problems(map_, options.problems, options.seed, limit)
+    if len(unseen) < options.problems:
+        cut_short.append(f'{len(unseen)} of {options.problems} others were drawn')
+    used = f'{len(seen)} goal' + 's' * (len(seen) != 1)
+    origin = f'the first from {used} of the bag, the others drawn on its last map with --seed {options.seed}'
+    seen = seen if static else repeated(seen, options.problems)
+    return study_of(seen, unseen, origin=origin, cut_short=cut_short)

@@ -1,17 +1,17 @@
-"""Compares parameter files on the same problems."""
+"""Compares parameter files on the same problems: `tb_planner tune MAP --compare FILE FILE`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tb_planner.config import PlannerParameters
+from tb_planner.tools.tuning.parameter_file import candidate_of
 from tb_planner.tools.tuning.problems import TuningProblem
 from tb_planner.tools.tuning.race import PairedDifference, TrialMeans
 from tb_planner.tools.tuning.report import COLUMNS, means_columns, table
-from tb_planner.tools.tuning.study import Progress, fitting_k, no_progress
-from tb_planner.tools.tuning.time_limit import NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
+from tb_planner.tools.tuning.study import MEASURED_PROBLEMS, SEARCH_SHARE, Progress, fitting_k, measure_speed
+from tb_planner.tools.tuning.time_limit import MEASURED_FRACTION, NO_LIMIT, TimeLimit, TimeOver, TooLittleTime
 from tb_planner.tools.tuning.trial import Candidate, TrialConditions, TrialResult, run_trial
 
 
@@ -21,28 +21,7 @@ class ComparedFile(NamedTuple):
     name: str
     candidate: Candidate
     k: int
-    min_improvement: float
-
-
-@dataclass
-class Comparison:
-    """Results by file; all files are compared with the first one."""
-
-    files: Sequence[ComparedFile]
-    problems: int
-    """Number of problems to try."""
-    results: dict[str, list[TrialResult]] = field(default_factory=dict)
-    interrupted: bool = False
-
-    @property
-    def tried(self) -> int:
-        """Number of problems that all files have tried."""
-        return len(self.results[self.files[0].name])
-
-
-def k_of(expansions_per_tick: int, search_time_s: float, expansion_s: float) -> int:
-    """Returns the expansions of a tick: as set, or as many as fit into the search time."""
-    return expansions_per_tick or fitting_k(search_time_s, expansion_s)
+    conditions: TrialConditions
 
 
 def remarks(parameters: Mapping[str, PlannerParameters]) -> Iterator[str]:
@@ -58,59 +37,63 @@ def remarks(parameters: Mapping[str, PlannerParameters]) -> Iterator[str]:
             )
 
 
+def compared_files(
+    parameters: Mapping[str, PlannerParameters], problems: Sequence[TuningProblem], world: str, limit: TimeLimit
+) -> list[ComparedFile]:
+    """Measures this computer if one of the files sets a search time instead of a number of expansions."""
+    conditions = {name: TrialConditions(world, found.min_improvement) for name, found in parameters.items()}
+    expansion_s = 0.0
+    if any(not found.expansions_per_tick for found in parameters.values()):
+        longest_s = SEARCH_SHARE * max(found.search_time_s for found in parameters.values())
+        measured, part = problems[:MEASURED_PROBLEMS], limit.part(MEASURED_FRACTION)
+        expansion_s = measure_speed(measured, next(iter(conditions.values())), longest_s, part).expansion_s
+    return [
+        ComparedFile(
+            name,
+            candidate_of(found),
+            found.expansions_per_tick or fitting_k(found.search_time_s, expansion_s),
+            conditions[name],
+        )
+        for name, found in parameters.items()
+    ]
+
+
 def compare(
     files: Sequence[ComparedFile],
     problems: Sequence[TuningProblem],
-    world: str,
     limit: TimeLimit = NO_LIMIT,
-    progress: Progress = no_progress,
-) -> Comparison:
-    """Tries all files on the same problems. Ctrl-C and the time limit end it with the problems that all files have
-    tried; if there is none, it raises KeyboardInterrupt or TooLittleTime."""
-    comparison = Comparison(files, len(problems), {file.name: [] for file in files})
+    progress: Progress = lambda fraction, text: None,
+) -> tuple[list[list[TrialResult]], str]:
+    """Returns the results of each file on the same problems, and why it ended early. Ctrl-C and the time limit end it
+    with the problems that all files have tried; if there is none, it raises KeyboardInterrupt or TooLittleTime."""
+    rounds: list[list[TrialResult]] = []
+    why = 'The time limit'
     try:
         for problem in limit.while_it_lasts(problems):
-            results = [
-                run_trial(problem, file.candidate, file.k, TrialConditions(world, file.min_improvement), limit=limit)
-                for file in files
-            ]
-            for file, result in zip(files, results, strict=True):
-                comparison.results[file.name].append(result)
-            progress(comparison.tried / len(problems), f'problem {comparison.tried} of {len(problems)}')
+            rounds.append([run_trial(problem, file.candidate, file.k, file.conditions, limit=limit) for file in files])
+            progress(len(rounds) / len(problems), f'problem {len(rounds)} of {len(problems)}')
     except KeyboardInterrupt:
-        if not comparison.tried:
+        if not rounds:
             raise
-        comparison.interrupted = True
+        why = 'Ctrl-C'
     except TimeOver:
-        if not comparison.tried:
+        if not rounds:
             raise TooLittleTime(
                 f'the {limit} was over before all {len(files)} files had tried the first problem; raise it, or use '
                 'more expansions per tick'
             ) from None
-    return comparison
+    ended = f'{why} ended the comparison after {len(rounds)} of {len(problems)} problems.'
+    return [list(results) for results in zip(*rounds)], ended * (len(rounds) < len(problems))
 
 
-def comparison_text(comparison: Comparison) -> str:
-    first, *others = comparison.files
-    base = comparison.results[first.name]
-    rows = []
-    for file in comparison.files:
-        results = comparison.results[file.name]
-        more = '' if file is first else f'{100 * PairedDifference.of(results, base).mean:+.1f} %'
+def comparison_text(files: Sequence[ComparedFile], results: Sequence[Sequence[TrialResult]]) -> str:
+    """Returns a table, and for each file but the first how much more or less it needs than that one."""
+    rows, verdicts = [], []
+    for file, theirs in zip(files, results, strict=True):
+        difference = PairedDifference.of(theirs, results[0])
+        more = '' if file is files[0] else f'{100 * difference.mean:+.1f} %'
         name = f'{file.name}: {file.candidate}, k = {file.k:,}'
-        rows.append((name, means_columns(more, TrialMeans.of(results))))
-    verdicts = [_verdict(comparison, first, file) for file in others]
-    return '\n\n'.join([table('', COLUMNS, rows), *verdicts, *_early_end(comparison)])
-
-
-def _early_end(comparison: Comparison) -> list[str]:
-    if comparison.tried == comparison.problems:
-        return []
-    why = 'Ctrl-C' if comparison.interrupted else 'The time limit'
-    return [f'{why} ended the comparison after {comparison.tried} of {comparison.problems} problems.']
-
-
-def _verdict(comparison: Comparison, first: ComparedFile, file: ComparedFile) -> str:
-    difference = PairedDifference.of(comparison.results[file.name], comparison.results[first.name])
-    text = f'{file.name} needs {difference} intervals against {first.name}'
-    return text if difference.is_clear else f'{text}, which may be chance'
+        rows.append((name, means_columns(more, TrialMeans.of(theirs))))
+        chance = '' if difference.is_clear else ', which may be chance'
+        verdicts.append(f'{file.name} needs {difference} intervals against {files[0].name}{chance}')
+    return '\n\n'.join([table(COLUMNS, rows), *verdicts[1:]])

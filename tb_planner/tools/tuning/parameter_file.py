@@ -63,28 +63,14 @@ def parameter_file(parameters: PlannerParameters, heading: str, reasons: Mapping
     return as_yaml(PlannerParameters, NODE, f'{HEADING}\n{heading}', parameters, reasons)
 
 
-def check_folder(option: str, path: Path) -> None:
-    if not path.parent.is_dir():
-        raise ValueError(f'{option} {path}: the folder {path.parent} does not exist')
-
-
 def check_may_write(path: Path) -> None:
     """Raises ValueError before the study if the file cannot be written, or belongs to the user."""
-    check_folder('-o', path)
-    try:
-        if path.exists() and (not path.is_file() or not path.read_text(errors='replace').startswith(f'# {HEADING}')):
-            raise ValueError(f'-o {path}: the file exists and the tuner did not write it; choose another name')
-    except OSError as error:
-        raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
+    if not path.parent.is_dir():
+        raise ValueError(f'-o {path}: the folder {path.parent} does not exist')
+    if path.exists() and (not path.is_file() or not path.read_text(errors='replace').startswith(f'# {HEADING}')):
+        raise ValueError(f'-o {path}: the file exists and the tuner did not write it; choose another name')
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ValueError(f'-o {path}: cannot be written: {os.strerror(errno.EACCES)}')
-
-
-def write_text(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise ValueError(f'-o {path}: cannot be written: {error.strerror}') from error
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import BadInput
-from tb_planner.geometry import Cell
-from tb_planner.maps.costmap import Costmap, CostmapConfig
-from tb_planner.maps.files import MAP_SUFFIXES, Map, read_map
-from tb_planner.recording.record import check_is_no_record
+from tb_planner.geometry import Cell, MapGeometry, Pose2D
+from tb_planner.maps.costmap import CostmapConfig, costs_of
+from tb_planner.maps.files import Map
 from tb_planner.search.algorithms import tba_star
-from tb_planner.search.grid import Grid
+from tb_planner.search.grid import BLOCKED, Grid
 from tb_planner.search.planner import Status, find_path
-from tb_planner.tools.bag_topics import topics_of
-from tb_planner.tools.bags import BagGoal, is_bag, open_bag
+from tb_planner.tools.bags import BagGoals
 from tb_planner.tools.tuning.time_limit import (
     DRAWN_FRACTION,
     NO_LIMIT,
-    READ_FRACTION,
     TimeLimit,
     TimeOver,
     TooLittleTime,
@@ -58,13 +52,9 @@ class TuningMap:
         return cls(map_.name, map_.occupancy, rules, parameters.corner_cutting)
 
     @cached_property
-    def costmap(self) -> Costmap:
-        return Costmap(self.occupancy, self.rules)
-
-    @cached_property
     def grid(self) -> Grid:
         """A grid with costs, like the node's, so that a search takes as long. Trials that change it restore it."""
-        grid = Grid(self.costmap.costs, corner_cutting=self.corner_cutting)
+        grid = Grid(costs_of(self.occupancy, self.rules), corner_cutting=self.corner_cutting)
         grid.prepare()
         return grid
 
@@ -88,41 +78,12 @@ class TuningProblem:
     seed: int
 
 
-class ProblemSets(NamedTuple):
-    """The problems of a study."""
-
-    seen: list[TuningProblem]
-    """The candidate is chosen on these."""
-    unseen: list[TuningProblem]
-    """The choice is checked on these."""
-    origin: str
-    """Where they come from, for the report."""
-    cut_short: list[str]
-    """Work that the time limit left out."""
-
-
-def read_problems(
-    options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit = NO_LIMIT
-) -> ProblemSets:
-    """Returns problems on a map or from a bag, as the command line has them; raises ValueError."""
-    path: Path = options.map
-    check_is_no_record(path)
-    if is_bag(path):
-        return _read_bag(options, parameters, limit)
-    if path.suffix.lower() not in MAP_SUFFIXES:
-        raise ValueError(f'{path}: maps must be .map or .yaml files, and bags must be folders, .mcap or .db3 files')
-    count = 2 * options.problems
-    problems = draw_problems(TuningMap.of(read_map(path), parameters), count, options.seed, limit)
-    cut_short = [f'{len(problems)} of {count} problems were drawn'] * (len(problems) < count)
-    return ProblemSets(problems[::2], problems[1::2], f'drawn with --seed {options.seed}', cut_short)
-
-
 def draw_problems(map_: TuningMap, count: int, seed: int, limit: TimeLimit = NO_LIMIT) -> list[TuningProblem]:
     """Returns up to `count` problems between known free cells, at least one; the same seed gives the same problems.
 
     Raises NoProblems and TooLittleTime."""
     random = np.random.default_rng(seed)
-    free = (map_.occupancy >= 0) & np.isfinite(map_.costmap.costs)
+    free = (map_.occupancy >= 0) & (map_.grid.cost_u16 != BLOCKED)
     cells = np.flatnonzero(free)
     distance = DISTANCE_FRACTION * max(free.shape)
     end = limit.part(DRAWN_FRACTION)
@@ -167,64 +128,28 @@ def _draw(
 
 
 # ------------------------------------------------------------------------------------------------ goals of a bag
-def _read_bag(options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit) -> ProblemSets:
-    """Chooses on the bag's goals and checks on problems drawn on its last map. A static map needs each goal only once;
-    in other worlds goals are repeated with other changes."""
-    reading = limit.part(READ_FRACTION)
-    with open_bag(options.map, topics_of(options), options.base_frame) as bag:
-        goals = bag.goals(lambda: reading.is_over)
-        cut_short = ['the bag was not read to its end'] * (not bag.read_whole)
-    maps = bag_maps(options.map, goals, parameters)
-    static = options.world == 'static'
-    seen = bag_problems(options.map, goals, maps, parameters, len(goals) if static else options.problems, limit)
-    if limit.part(DRAWN_FRACTION).is_over:
-        cut_short.append(f'{len(seen)} of {len(goals)} goals were used')
-    unseen = draw_problems(maps[-1], options.problems, options.seed, limit)
-    if len(unseen) < options.problems:
-        cut_short.append(f'{len(unseen)} of {options.problems} others were drawn')
-    used = f'{len(seen)} goal' + 's' * (len(seen) != 1)
-    origin = f'the first from {used} of the bag, the others drawn on its last map with --seed {options.seed}'
-    return ProblemSets(seen if static else repeated(seen, options.problems), unseen, origin, cut_short)
-
-
-def bag_maps(path: Path, goals: Sequence[BagGoal], parameters: PlannerParameters) -> list[TuningMap]:
-    """Returns the map of each goal; goals with the same map share it."""
-    maps: list[TuningMap] = []
-    for number, goal in enumerate(goals):
-        if number and goal.occupancy is goals[number - 1].occupancy:
-            maps.append(maps[-1])
-        else:
-            rules = parameters.costmap_config(goal.geometry.resolution_m)
-            maps.append(TuningMap(path.stem, goal.occupancy, rules, parameters.corner_cutting))
-    return maps
-
-
 def bag_problems(
-    path: Path,
-    goals: Sequence[BagGoal],
-    maps: Sequence[TuningMap],
-    parameters: PlannerParameters,
-    count: int,
-    limit: TimeLimit = NO_LIMIT,
+    goals: BagGoals, map_: TuningMap, parameters: PlannerParameters, count: int, limit: TimeLimit = NO_LIMIT
 ) -> list[TuningProblem]:
     """Returns up to `count` problems, spread over the bag; fewer if the time runs out. Raises NoProblems."""
     found: list[TuningProblem] = []
     tried = 0
-    step = -(-len(goals) // count)
+    trips = goals.trips
+    step = -(-len(trips) // count)
     end = limit.part(DRAWN_FRACTION)
-    for number in (number for first in range(step) for number in range(first, len(goals), step)):
+    for trip in (trip for first in range(step) for trip in trips[first::step]):
         if len(found) == count or (end if found else limit).is_over:
             break
         tried += 1
-        problem = _bag_problem(goals[number], maps[number], parameters)
+        problem = _bag_problem(trip, goals.geometry, map_, parameters)
         if problem is not None:
             found.append(problem)
     if not found:
-        tried_of = f'{tried} of {len(goals)}' if tried < len(goals) else f'{tried}'
-        over = f', and then the {limit} was over' if tried < len(goals) else ''
+        tried_of = f'{tried} of {len(trips)}' if tried < len(trips) else f'{tried}'
+        over = f', and then the {limit} was over' if tried < len(trips) else ''
         raise NoProblems(
-            f'{path}: of {tried_of} goals none can be reached from the robot’s pose{over}; check the topics, and the '
-            f'robot radius of {parameters.robot_radius_m} m'
+            f'{map_.name}: of {tried_of} goals none can be reached from the robot’s pose on the last map{over}; check '
+            f'the topics, and the robot radius of {parameters.robot_radius_m} m'
         )
     return found
 
@@ -234,12 +159,14 @@ def repeated(problems: Sequence[TuningProblem], count: int) -> list[TuningProble
     return [replace(problems[number % len(problems)], seed=number) for number in range(count)]
 
 
-def _bag_problem(goal: BagGoal, map_: TuningMap, parameters: PlannerParameters) -> TuningProblem | None:
+def _bag_problem(
+    trip: tuple[Pose2D, Pose2D], geometry: MapGeometry, map_: TuningMap, parameters: PlannerParameters
+) -> TuningProblem | None:
     cells = []
-    for pose, tolerance_m in ((goal.start, parameters.start_tolerance_m), (goal.goal, parameters.goal_tolerance_m)):
-        cell = goal.geometry.cell_of(pose)
-        if not goal.geometry.contains(cell):
+    for pose, tolerance_m in zip(trip, (parameters.start_tolerance_m, parameters.goal_tolerance_m), strict=True):
+        cell = geometry.cell_of(pose)
+        if not geometry.contains(cell):
             return None
-        cells.append(map_.grid.nearest_free(cell, goal.geometry.whole_cells(tolerance_m)))
+        cells.append(map_.grid.nearest_free(cell, geometry.whole_cells(tolerance_m)))
     start, end = cells
     return None if start is None or end is None else map_.problem(start, end)

@@ -6,43 +6,38 @@ import math
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tb_planner.search.algorithms import takes_weight
 from tb_planner.search.grid import COST_STEPS
 from tb_planner.tools.plotting import PictureError, check_matplotlib
 from tb_planner.tools.tuning.race import PairedDifference, TrialMeans
 from tb_planner.tools.tuning.study import MIN_GAIN, SEARCH_SHARE, SMALL_SAMPLE, Study, UnseenCheck
-from tb_planner.tools.tuning.trial import WEIGHTS, Candidate
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from tb_planner.tools.tuning.trial import WEIGHTS, WORLDS, Candidate
 
 SHOWN = 8
 """The table has this number of candidates, and the default."""
 COLUMNS = ('intervals', 'cost ratio', 'first move', 'backtracking', 'restarts', 'tick p99', 'problems')
 WEIGHTED = 'Cells near obstacles have a higher cost: an interval counts as much as the cell entered costs.\n\n'
-WORLD_TEXTS = {
-    'static': 'the map does not change',
-    'changing': 'obstacles appear and vanish near the robot',
-    'unknown': 'the robot senses the map as it moves',
-}
 NO_SHORTCUTS = (
     'It does not notice opened shortcuts: if doors open on your map, prefer lazy, or the robot keeps its detour'
 )
-COLOURS = {'lazy': '#0072b2', 'path_cost_increased': '#e69f00', 'eager': '#009e73'}
-MARKS = {'lazy': 'o', 'path_cost_increased': 's', 'eager': '^'}
-LEARNING_COLOUR = '#cc79a7'
-PERCENTS = (-20, -10, -5, -2, 0, 2, 5, 10, 20, 50, 100)
 SIGNATURE = 'tb_planner tune'
 """Every plot contains this text: the tuner overwrites its own plots, and no other picture."""
+STYLES: dict[str, dict[str, Any]] = {
+    'lazy': {'marker': 'o', 'color': '#0072b2'},
+    'path_cost_increased': {'marker': 's', 'color': '#e69f00'},
+    'eager': {'marker': '^', 'color': '#009e73'},
+    'never': {'marker': 'v', 'color': '#56b4e9'},
+    'learns h': {'marker': 'D', 'color': '#cc79a7', 'linestyle': 'none'},
+}
+"""Restart rules, and algorithms that learn, in the plot."""
 GREEDY_AT = 1.6 * WEIGHTS[-1]
 """The place of greedy search on the axis of weights."""
 
 
-# ------------------------------------------------------------------------------------------------ text
 def study_text(study: Study) -> str:
-    parts = [heading(study), trade_off(study), *less_search(study), recommendation(study), *caveats(study)]
+    parts = [heading(study), trade_off(study), recommendation(study), *caveats(study)]
     return '\n\n'.join(parts)
 
 
@@ -54,7 +49,7 @@ def heading(study: Study) -> str:
     origin = f'; {plan.origin}' if plan.origin else ''
     return (
         f'{map_.name}: {width} x {height} cells of {map_.rules.resolution_m:g} m; '
-        f'{WORLD_TEXTS[plan.conditions.world]}\n'
+        f'{WORLDS[plan.conditions.world]}\n'
         f'A tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e3 * budget.tick_s:.3g} ms; '
         f'{SEARCH_SHARE:.0%} of it is for the search.\n'
         f'An expansion takes up to {1e6 * study.speed.expansion_s:.3f} µs on this computer: {study.race.k:,} fit into '
@@ -91,7 +86,7 @@ def trade_off(study: Study) -> str:
     ]
     left = len(ranked) - len(rows)
     text = WEIGHTED * bool((study.plan.seen[0].map_.grid.cost_u16 > COST_STEPS).any())
-    text += table('', COLUMNS, [(name, means_columns(more, means)) for name, more, means in rows])
+    text += table(COLUMNS, [(name, means_columns(more, means)) for name, more, means in rows])
     if left > 0:
         last = max(ranked, key=lambda candidate: race.against_default(candidate).mean)
         best, worst = (race.against_default(candidate).mean for candidate in (ranked[0], last))
@@ -100,19 +95,6 @@ def trade_off(study: Study) -> str:
     if any(race.has_dropped_out(candidate) for candidate in shown):
         text += f'\nCandidates with fewer than {race.rounds} problems were clearly worse and dropped out.'
     return text
-
-
-def less_search(study: Study) -> list[str]:
-    """Returns a table of the effect of fewer expansions, if that was measured."""
-    if len(study.smaller_ks) < 2:
-        return []
-    full = study.smaller_ks[0].recommended.weighted_intervals
-    names = dict.fromkeys((str(study.recommended), str(study.plan.default)))  # one column, if they are the same
-    rows = [
-        (f'k = {k:,}', [f'{100 * (means.weighted_intervals / full - 1):+.1f} %' for means, _ in zip(both, names)])
-        for k, *both in study.smaller_ks
-    ]
-    return [table('with less search', tuple(names), rows)]
 
 
 def recommendation(study: Study) -> str:
@@ -187,19 +169,8 @@ def _k_reason(study: Study) -> str:
     return (
         f'tuned on this computer, {platform.node()}: {budget.cpu:g} of a core at {budget.tick_hz:g} Hz is '
         f'{_ms(budget.tick_s)} per tick; 99 of 100 ticks that searched took {_ms(means.tick_p99_s)} or less{with_k}. '
-        f'{_enough_k(study)}On another computer tune again, or set it to 0: then a tick searches for search_time_s'
+        'On another computer tune again, or set it to 0: then a tick searches for search_time_s'
     )
-
-
-def _enough_k(study: Study) -> str:
-    if not study.smaller_ks:
-        return ''
-    full = study.smaller_ks[0].recommended.weighted_intervals
-    enough = [(k, ours) for k, ours, _ in study.smaller_ks[1:] if ours.weighted_intervals <= 1.01 * full]
-    if not enough:
-        return ''
-    k, means = enough[-1]
-    return f'{k:,} is almost as good ({100 * (means.weighted_intervals / full - 1):+.1f} % intervals). '
 
 
 def _restart_reason(study: Study) -> str:
@@ -224,9 +195,9 @@ def _count(problems: int, kind: str = '') -> str:
     return f'{problems} {kind}problem' + 's' * (problems != 1)
 
 
-def table(corner: str, header: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
+def table(header: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
     """Returns lines with the names on the left and right-aligned columns."""
-    lines = [(corner, header), *rows]
+    lines = [('', header), *rows]
     widths = [max(len(name) for name, _ in lines)]
     widths += [max(len(cells[i]) for _, cells in lines) for i in range(len(header))]
     return '\n'.join(
@@ -258,95 +229,39 @@ def _ms(seconds: float) -> str:
 
 # ------------------------------------------------------------------------------------------------ plot
 def check_may_draw(path: Path) -> None:
-    """Raises ValueError before the study if the plot would overwrite a file that is not a plot of the tuner."""
-    if not path.exists():
-        return
-    try:
-        with path.open('rb') as file:
-            is_plot = SIGNATURE.encode() in file.read(1000)
-    except OSError as error:
-        raise ValueError(f'{path}: cannot write the plot: {error.strerror}') from error
-    if not is_plot:
+    """Raises ValueError before the study if the plot has no folder, or would overwrite another file."""
+    if not path.parent.is_dir():
+        raise ValueError(f'--png {path}: the folder {path.parent} does not exist')
+    if path.exists() and not (path.is_file() and SIGNATURE.encode() in path.read_bytes()[:1000]):
         raise ValueError(f'{path}: the file exists and is not a plot of the tuner; choose another name with --png')
 
 
 def draw_study(study: Study, path: Path) -> None:
-    """Draws intervals by weight and restart rule, and by expansions per tick, as a PNG. Raises PictureError."""
+    """Draws intervals by weight and restart rule, as a PNG. Raises PictureError."""
     check_matplotlib()
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.6), layout='constrained')
-    by_weight, by_k = figure.subplots(1, 2, width_ratios=(3, 2))
-    _draw_weights(by_weight, study)
-    _draw_smaller_ks(by_k, study)
-    name = study.plan.seen[0].map_.name
-    title = f'{name}, {study.plan.conditions.world} world: recommended {study.recommended}'
+    race, figure = study.race, Figure(figsize=(9, 5), layout='constrained')
+    axes = figure.subplots()
+    lines: dict[str, list[tuple[float, float]]] = {name: [] for name in STYLES}
+    for candidate in race.ranked():
+        lines['learns h' if candidate.config.learn_h else candidate.config.restart].append(_point(candidate, study))
+    for label, points in filter(lambda line: line[1], lines.items()):
+        axes.plot(*zip(*sorted(points)), label=label, **STYLES[label])
+    for label, candidate, size in (('current', race.default, 14), ('recommended', study.recommended, 20)):
+        axes.plot(*_point(candidate, study), 'o', ms=size, mfc='none', mec='black', label=label)
+    ticks = [1.0, *WEIGHTS[1::2], WEIGHTS[-1], GREEDY_AT]
+    axes.set(xscale='log', xlabel='weight w', ylabel=f'intervals against {study.plan.default}, %')
+    axes.set_xticks(ticks, [*(f'{tick:g}' for tick in ticks[:-1]), 'greedy'])
+    axes.minorticks_off()
+    axes.legend(fontsize=8, markerscale=0.7)
+    world, name = study.plan.conditions.world, study.plan.seen[0].map_.name
+    title = f'{name}, {world} world, {race.k:,} expansions per tick: recommended {study.recommended}'
     figure.suptitle(title, parse_math=False)  # a file name may contain dollar signs
     try:
         figure.savefig(path, dpi=120, format='png', metadata={'Software': SIGNATURE})
     except OSError as error:
         raise PictureError(f'{path}: cannot write the plot: {error.strerror}') from error
-
-
-def _draw_weights(axes: Axes, study: Study) -> None:
-    race = study.race
-    for rule, colour in COLOURS.items():
-        line = sorted(
-            (candidate for candidate, results in race.results.items() if results and _has_rule(candidate, rule)),
-            key=lambda candidate: candidate.weight_used,
-        )
-        if line:
-            points = [_point(candidate, study) for candidate in line]
-            axes.plot(*zip(*points), color=colour, marker=MARKS[rule], mfc='white', clip_on=False)
-            running = [point for point, candidate in zip(points, line, strict=True) if candidate in race.running]
-            axes.plot(*zip(*running or [(math.nan, math.nan)]), MARKS[rule], color=colour, clip_on=False)
-            axes.plot([], [], color=colour, marker=MARKS[rule], label=rule)
-    for candidate, results in race.results.items():
-        if candidate.config.learn_h and results:
-            axes.plot(*_point(candidate, study), 'D', color=LEARNING_COLOUR, label=candidate.algorithm)
-    if any(0 < len(results) < race.rounds for results in race.results.values()):
-        axes.plot([], [], 'o', color='0.5', mfc='white', label='dropped out')
-    axes.plot(*_point(race.default, study), 's', ms=14, mfc='none', mec='0.4', label='current')
-    axes.plot(*_point(study.recommended, study), 'o', ms=18, mfc='none', mec='black', label='recommended')
-    axes.axhline(0, color='0.6', linewidth=0.8)
-    axes.set_xscale('log')
-    ticks = [1.0, *(weight for weight in WEIGHTS if weight not in (1.2, 1.35, 1.75, 2.5)), GREEDY_AT]
-    axes.set_xticks(ticks, [*(f'{tick:g}' for tick in ticks[:-1]), 'greedy'])
-    axes.minorticks_off()
-    axes.set_yscale('symlog', linthresh=5)
-    axes.set_yticks(PERCENTS, [f'{percent:+d}' if percent else '0' for percent in PERCENTS])
-    axes.set(xlabel='weight w', ylabel=f'intervals against {study.plan.default}, %')
-    drawn = [_point(candidate, study)[1] for candidate, results in race.results.items() if results]
-    axes.set_ylim(1.3 * min(drawn) - 1, max(drawn) + 10)
-    axes.set_title(f'with {race.k:,} expansions per tick', fontsize=10)
-    axes.legend(fontsize=8, markerscale=0.7)
-
-
-def _draw_smaller_ks(axes: Axes, study: Study) -> None:
-    axes.set(xlabel='expansions per tick', ylabel=f'intervals against {study.recommended} with {study.k:,}, %')
-    axes.set_title('with less search', fontsize=10)
-    if not study.smaller_ks:
-        axes.text(0.5, 0.5, 'not measured', ha='center', transform=axes.transAxes)
-        axes.set(xticks=[], yticks=[])
-        return
-    ks = [smaller.k for smaller in study.smaller_ks]
-    full = study.smaller_ks[0].recommended.weighted_intervals
-    ours, default = (
-        [100 * (means.weighted_intervals / full - 1) for means in column]
-        for column in list(zip(*study.smaller_ks, strict=True))[1:]
-    )
-    axes.plot(ks, ours, 'o-', color='#0072b2', label=str(study.recommended))
-    if study.recommended != study.plan.default:
-        axes.plot(ks, default, 's--', color='0.4', label=f'{study.plan.default}, current')
-    axes.set_xscale('log')
-    axes.set_xticks(ks, [f'{k:,}' for k in ks])
-    axes.minorticks_off()
-    axes.axvline(ks[0], color='#d55e00', linewidth=0.8, label='budget')
-    axes.legend(fontsize=8)
-
-
-def _has_rule(candidate: Candidate, rule: str) -> bool:
-    return candidate.config.restart == rule and not candidate.config.learn_h
 
 
 def _point(candidate: Candidate, study: Study) -> tuple[float, float]:

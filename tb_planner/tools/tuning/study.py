@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,9 +36,6 @@ MAX_SLOWDOWN = 2.0
 assumes it where far more expansions fit into a tick than any measured tick had."""
 MIN_EXPANSION_S = 1e-10
 """Clocks are too coarse to show that an expansion takes less."""
-K_DIVISORS = (4, 16, 64)
-"""k is divided by these to measure the effect of less search."""
-SMALLER_K_PROBLEMS = 10
 SMALL_SAMPLE = 8
 """With fewer problems only a clearly better candidate is recommended."""
 MIN_GAIN = 0.001
@@ -193,14 +189,6 @@ class UnseenCheck:
     difference: PairedDifference
 
 
-class SmallerK(NamedTuple):
-    """The recommended candidate and the default with k expansions per tick."""
-
-    k: int
-    recommended: TrialMeans
-    default: TrialMeans
-
-
 @dataclass
 class Study:
     """The results so far."""
@@ -212,8 +200,6 @@ class Study:
     time_limit_s: float = math.inf
     interrupted: bool = False
     check: UnseenCheck | None = None
-    smaller_ks: list[SmallerK] = field(default_factory=list)
-    """The first one has k itself."""
 
     @property
     def recommended(self) -> Candidate:
@@ -250,9 +236,6 @@ class Study:
         tried = 0 if check is None else check.chosen.problems
         if tried < len(plan.unseen):
             parts.append(f'the check used {tried} of {len(plan.unseen)} problems')
-        smaller = len(_smaller_ks(self.k)) - 1
-        if len(self.smaller_ks) < smaller + 1:
-            parts.append(f'less search was tried with {max(len(self.smaller_ks) - 1, 0)} of {smaller} values of k')
         return parts
 
     @property
@@ -284,25 +267,17 @@ def run_study(plan: StudyPlan, limit: TimeLimit = NO_LIMIT, progress: Progress =
     k = fitting_k(search_s, speed.expansion_s)
     race = Race(candidates(plan.conditions.world), plan.default, k, plan.conditions)
     study = Study(plan, speed, k, race, limit.seconds)
-    with _keep_results(study, limit):
+    try:
         _race_candidates(study, limit, progress)
         _check_on_unseen(study, limit, progress)
-        _try_smaller_ks(study, limit, progress)
-    return study
-
-
-@contextmanager
-def _keep_results(study: Study, limit: TimeLimit) -> Iterator[None]:
-    """Ends the study on Ctrl-C or after the limit, if there are results."""
-    try:
-        yield
     except KeyboardInterrupt:
-        if not study.race.rounds:
+        if not race.rounds:
             raise
         study.interrupted = True
     except TimeOver:
-        if not study.race.rounds:
+        if not race.rounds:
             raise _too_little_time(study, limit) from None
+    return study
 
 
 def _too_little_time(study: Study, limit: TimeLimit) -> TooLittleTime:
@@ -342,33 +317,10 @@ def _check_on_unseen(study: Study, limit: TimeLimit, progress: Progress) -> None
             if len(chosen) >= before:
                 difference = PairedDifference.of(chosen, default)
                 study.check = UnseenCheck(study.k, TrialMeans.of(chosen), TrialMeans.of(default), difference)
-            progress(RACED_FRACTION + 0.25 * len(chosen) / len(plan.unseen), text)
+            progress(RACED_FRACTION + (1 - RACED_FRACTION) * len(chosen) / len(plan.unseen), text)
         if study.check is None or study.check.k != study.k:
             return
         tick_s = study.checked(study.check).tick_p99_s
         if tick_s <= plan.budget.tick_s:
             return
         study.k = fitting_k(SEARCH_SHARE * study.k * plan.budget.tick_s / tick_s, 1.0)
-
-
-def _try_smaller_ks(study: Study, limit: TimeLimit, progress: Progress) -> None:
-    """Tries each k on the same problems; a k that there was no time for is left out."""
-    plan, problems = study.plan, study.plan.seen[:SMALLER_K_PROBLEMS]
-    both = study.recommended, plan.default
-    for number, k in enumerate(_smaller_ks(study.k)):
-        if limit.is_over:
-            return
-        progress(0.95 + 0.01 * number, f'trying k = {k:,}')
-        pairs = [
-            [run_trial(problem, candidate, k, plan.conditions, limit=limit) for candidate in both]
-            for problem in limit.while_it_lasts(problems)
-        ]
-        if len(pairs) < len(problems):
-            return
-        recommended, default = (TrialMeans.of(results) for results in zip(*pairs))
-        study.smaller_ks.append(SmallerK(k, recommended, default))
-
-
-def _smaller_ks(k: int) -> list[int]:
-    """Returns k itself and then its fractions."""
-    return [k // divisor for divisor in (1, *K_DIVISORS) if k >= divisor]

@@ -22,7 +22,7 @@ RACED_FRACTION = 0.7
 
 
 class TimeOver(TbPlannerError):
-    """The limit ended a piece of work half-way; its result does not count."""
+    """The limit ended a piece of work before its end; its result does not count."""
 
 
 class TooLittleTime(BadInput):

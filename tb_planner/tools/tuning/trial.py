@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.geometry import Box, Cell
-from tb_planner.maps.costmap import OCCUPIED, Costmap
+from tb_planner.maps.costmap import OCCUPIED, CostmapConfig, CostTable
 from tb_planner.navigation.navigator import TRACE_STEPS
 from tb_planner.search.agent import Observation, Static, Unknown, take_turns
 from tb_planner.search.algorithms import Algorithm, make_algorithm, takes_weight
@@ -25,8 +25,11 @@ from tb_planner.tools.tuning.problems import TuningProblem
 from tb_planner.tools.tuning.time_limit import NO_LIMIT, TimeLimit, TimeOver
 
 WEIGHTS = (1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0, 5.0)
-WORLDS = ('static', 'changing', 'unknown')
-"""The map is known and stays; obstacles appear and vanish near the agent; the agent knows only what it has sensed."""
+WORLDS = {
+    'static': 'the map does not change',
+    'changing': 'obstacles appear and vanish near the robot',
+    'unknown': 'the robot senses the map as it moves',
+}
 SENSOR_RADIUS, SENSOR_RADIUS_M = 10, 1.5
 """The agent's sensor radius in an unknown world: the larger one of cells and metres."""
 MAX_TICKS = 4096
@@ -88,7 +91,7 @@ class Clutter:
     an obstacle stay free, as wide as the robot, so whatever was connected stays connected. No obstacle appears at the
     agent or at the goal. Obstacles far from the agent do not change.
 
-    The agent's grid is `grid`; restore() undoes all changes of it and of the costmap.
+    The agent's grid is `grid`; restore() undoes all changes of it and of the occupancy.
     """
 
     EVERY = 20
@@ -98,17 +101,20 @@ class Clutter:
     SIGHT, SIGHT_M = 30, 4.0
     """The largest distance to a change: the larger one of cells and metres."""
 
-    def __init__(self, costmap: Costmap, grid: Grid, seed: int, every: int = EVERY) -> None:
+    def __init__(
+        self, occupancy: NDArray[np.int8], rules: CostmapConfig, grid: Grid, seed: int, every: int = EVERY
+    ) -> None:
         self.grid = grid
-        self._costmap = costmap
+        self.occupancy = occupancy.copy()
+        self._costs = CostTable(rules)
         self._random = np.random.default_rng(seed)
         self._every = every
         self._moves = 0
-        cell_m = costmap.rules.resolution_m
+        cell_m = rules.resolution_m
         self._max_side = max(self.MAX_SIDE, round(self.MAX_SIDE_M / cell_m))
         self._sight = max(self.SIGHT, round(self.SIGHT_M / cell_m))
-        self._margin = math.floor(costmap.rules.robot_radius_m / cell_m + 1e-9) + 1
-        self._bounds = Box(0, 0, costmap.width, costmap.height)
+        self._margin = math.floor(rules.robot_radius_m / cell_m + 1e-9) + 1
+        self._bounds = grid.box
         self._original: dict[Box, NDArray[np.int8]] = {}
 
     def enter(self, cell: Cell, goal: Cell) -> Observation | None:
@@ -142,13 +148,13 @@ class Clutter:
             if len(corners):
                 y, x = (int(i) + self._margin for i in corners[self._random.integers(len(corners))])
                 box = Box(near.x0 + x, near.y0 + y, near.x0 + x + side, near.y0 + y + side)
-                self._original[box] = self._costmap.occupancy[box.slices].copy()
-                return self._costmap.update(np.full((side, side), OCCUPIED, np.int8), (box.x0, box.y0))
+                self._original[box] = self.occupancy[box.slices].copy()
+                return self._change(box, OCCUPIED)
         return None
 
     def _free_squares(self, near: Box, side: int, excluded: tuple[Cell, ...]) -> NDArray[np.int64]:
         """Returns the first cells, as [y, x] within the box, of free squares of this side without excluded cells."""
-        taken = np.isinf(self._costmap.costs[near.slices])
+        taken = np.isinf(self._costs.costs(self.occupancy, near))
         for x, y in excluded:
             if Box(x, y, x + 1, y + 1).overlap(near) == Box(x, y, x + 1, y + 1):
                 taken[y - near.y0, x - near.x0] = True
@@ -160,7 +166,12 @@ class Clutter:
         return np.argwhere(inside == 0)
 
     def _remove(self, box: Box) -> Observation:
-        return self._costmap.update(self._original.pop(box), (box.x0, box.y0))
+        return self._change(box, self._original.pop(box))
+
+    def _change(self, box: Box, occupancy: NDArray[np.int8] | int) -> Observation:
+        self.occupancy[box.slices] = occupancy
+        changed = box.grown(self._costs.rules.reach, self._bounds)
+        return self._costs.costs(self.occupancy, changed), (changed.x0, changed.y0)
 
 
 # ------------------------------------------------------------------------------------------------ trials
@@ -279,7 +290,7 @@ def _make_world(problem: TuningProblem, conditions: TrialConditions) -> tuple[Cl
     """Returns the world and the agent's grid."""
     map_ = problem.map_
     if conditions.world == 'changing':
-        return Clutter(map_.costmap, map_.grid, problem.seed), map_.grid
+        return Clutter(map_.occupancy, map_.rules, map_.grid, problem.seed), map_.grid
     if conditions.world == 'unknown':
         radius = max(SENSOR_RADIUS, round(SENSOR_RADIUS_M / map_.rules.resolution_m))
         world = Unknown(map_.grid, sensor_radius=radius)
