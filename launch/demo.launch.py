@@ -26,9 +26,9 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
 
 from tb_planner.config import PlannerParameters
+from tb_planner.parameters import specs
 from tb_planner.recording.writer import empty_record
 from tb_planner.ros.launch_args import declare_arguments, given_parameters, is_true, level_of_logger
-from tb_planner.ros.params import specs
 from tb_planner.simulation.parameters import SimulatorParameters
 from tb_planner.simulation.scenes import DEMO_GOALS
 

@@ -73,7 +73,6 @@ class CannotRun(OperationFailed):
 class Journey:
     """Map, start and goal of the robot."""
 
-    map_name: str
     map_: Map
     start: Place
     goal: Place
@@ -95,12 +94,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='tb_planner demo', description=__doc__.splitlines()[0])
-    add_arguments(parser)
-    return parser
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the demo to a parser."""
     parser.add_argument('--map', default='office', help='office, warehouse, or the path of a map_server .yaml file')
     parser.add_argument('--world', choices=WORLDS, default='changing', help='default: changing')
     parser.add_argument('--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
@@ -108,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--algorithm', choices=tuple(ALGORITHMS), default='tb_wa_star', help='default: tb_wa_star')
     parser.add_argument('--weight', metavar='W', type=float, help="of tb_wa_star, default: the node's own")
     parser.add_argument(
-        '--expansions-per-tick', metavar='N', type=int, default=0, help='default: as many as the time allows'
+        '--expansions-per-tick', metavar='N', type=int, default=0, help='default: whatever the time allows'
     )
     parser.add_argument('--seed', metavar='N', type=int, default=1, help="of the world's changes, default: 1")
     parser.add_argument(
@@ -133,6 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='picture of the run, default: demo.png; its record (.tbrun) and replay page (.html) get the same name',
     )
     parser.add_argument('--view', action='store_true', help='serve a live page of the run until Ctrl-C')
+    return parser
 
 
 def check_environment(options: argparse.Namespace) -> None:
@@ -145,12 +139,7 @@ def check_environment(options: argparse.Namespace) -> None:
         raise CannotRun(f'the picture {options.png} cannot be written: it is a folder or write-protected')
     if options.png.suffix in (RECORD, REPLAY):
         raise CannotRun(f'{options.png} is not a name for a picture: {RECORD} is the record, {REPLAY} the replay page')
-    check_names_beside(options.png)
-
-
-def check_names_beside(png: Path) -> None:
-    """Refuses to overwrite files with the names of record and replay that are something else."""
-    record, replay = png.with_suffix(RECORD), png.with_suffix(REPLAY)
+    record, replay = options.png.with_suffix(RECORD), options.png.with_suffix(REPLAY)
     if record.is_file() and not may_begin(record):
         raise CannotRun(f'{record} exists and is not the record of a run; choose another name with --png')
     if not may_become_page(replay):
@@ -179,7 +168,7 @@ def journey(options: argparse.Namespace) -> Journey:
     elif goal is None:
         goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*start), ROOM_M, options.seed))
     check_on_map(goal, map_.geometry)
-    return Journey(options.map, map_, (start[0], start[1]), (goal[0], goal[1]))
+    return Journey(map_, (start[0], start[1]), (goal[0], goal[1]))
 
 
 def run(options: argparse.Namespace, journey: Journey) -> int:
@@ -191,7 +180,7 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
     options.weight = defaults.weight if options.weight is None else options.weight
     rules = defaults.costmap_config(journey.map_.resolution_m)
     drive = Drive(journey.map_, rules, journey.start, journey.goal)
-    title = f'{Path(journey.map_name).stem}, {options.world} world, {algorithm(options)}'
+    title = f'{Path(options.map).stem}, {options.world} world, {algorithm(options)}'
     with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
         record = begin_record(options.png.with_suffix(RECORD).resolve(), Path(folder))
@@ -200,21 +189,24 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
             planner = start_nodes(processes, options, journey, record)
             view = start_view(processes, record) if options.view else None
             print(announcement(options, journey, domain), flush=True)
-            with closing(DemoMonitor(drive)) as monitor:
-                supervisor = DemoSupervisor(monitor, processes, signals)
+            with closing(DemoMonitor(drive, lambda: check_running(processes, signals))) as monitor:
                 if view is not None:
-                    print(f'In the browser: {supervisor.wait_for_page(view)}', flush=True)
-                supervisor.wait_for_both()
+                    wait_for_start(monitor, lambda: SHOWN_AT.search(view.log_text), 'the live page', processes)
+                    print(f'In the browser: {SHOWN_AT.findall(view.log_text)[0]}', flush=True)
+                wait_for_start(monitor, lambda: monitor.is_ready, 'simulator and planner', processes)
                 monitor.publish_goal()
-                time_s = supervisor.drive(options.limit_s)
-                outcome = ARRIVED if monitor.has_arrived and monitor.collisions == 0 else NOT_ARRIVED
-                print(summary(monitor, time_s, options))
-                drive.save_picture(options.png, title=title, figures=figures(monitor, time_s, options))
+                time_s = drive_to_goal(monitor, options.limit_s)
+                code = ARRIVED if monitor.has_arrived and monitor.collisions == 0 else NOT_ARRIVED
+                lines = summary(monitor, time_s, options)
+                print('\n'.join([outcome(monitor, time_s), *(f'  {name:11} {text}' for name, text in lines.items())]))
+                figures = [f'{name} {text}' for name, text in lines.items()]
+                drive.save_picture(options.png, title=title, figures=[outcome(monitor, time_s), *figures])
                 print(f'  picture     {options.png}', flush=True)
                 if options.view:  # the summary covers the first goal only
-                    supervisor.stay()
+                    stay(monitor)
+                    signals.clear()  # Ctrl-C ended the wait, and is no error
         print(f'  replay      {write_replay(record, options.png.with_suffix(REPLAY), title, planner.log_text)}')
-    return outcome
+    return code
 
 
 def begin_record(path: Path, folder: Path) -> Path:
@@ -255,7 +247,7 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
     world = {
         'map': options.map,
         'world': options.world,
-        'obstacles': journey.map_name if journey.map_name in DEMO_GOALS and options.world == 'changing' else '',
+        'obstacles': options.map if options.map in DEMO_GOALS and options.world == 'changing' else '',
         'change_rate': CHANGE_RATE,
         'change_size_m': CHANGE_SIZE_M,
         'seed': options.seed,
@@ -279,76 +271,59 @@ def start_view(processes: Processes, record: Path) -> Process:
     return processes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'port': 0}))
 
 
-class DemoSupervisor:
-    """Spins the monitor and checks processes and signals: rclpy would lose an exception of a signal handler."""
+def check_running(processes: Processes, signals: list[int]) -> None:
+    """Raises KeyboardInterrupt after a signal, and CannotRun if a process has ended."""
+    if signals:
+        raise KeyboardInterrupt
+    for process in processes.all:
+        if process.exit_code is not None:
+            raise CannotRun(f'{process.name} has ended, exit code {process.exit_code}\n{last_lines(processes)}')
 
-    def __init__(self, monitor: DemoMonitor, processes: Processes, signals: list[int]) -> None:
-        self._monitor = monitor
-        self._processes = processes
-        self._signals = signals
 
-    def wait_for_page(self, view: Process) -> str:
-        """The address of the page."""
-        if not self._spin_until(lambda: SHOWN_AT.search(view.log_text), START_LIMIT_S):
-            raise CannotRun(f'the live page did not start within {START_LIMIT_S:g} s\n{self._last_lines()}')
-        return SHOWN_AT.findall(view.log_text)[0]
+def wait_for_start(monitor: DemoMonitor, condition: Callable[[], object], what: str, processes: Processes) -> None:
+    if not monitor.spin_until(condition, START_LIMIT_S):
+        raise CannotRun(f'{what} did not start within {START_LIMIT_S:g} s\n{last_lines(processes)}')
 
-    def wait_for_both(self) -> None:
-        if not self._spin_until(lambda: self._monitor.is_ready, START_LIMIT_S):
-            raise CannotRun(f'simulator and planner did not start within {START_LIMIT_S:g} s\n{self._last_lines()}')
 
-    def drive(self, limit_s: float) -> float:
-        """Shows the progress until the robot arrives or the time is up; returns the time that it took."""
-        monitor, began = self._monitor, time.monotonic()
-        options: dict[str, Any] = {'bar_format': '{desc}\n', 'leave': True, 'mininterval': LINE_PERIOD_S}
-        if sys.stdout.isatty():
-            width, height = shutil.get_terminal_size()  # tqdm draws nothing where the terminal does not know its size
-            options = {'bar_format': '{desc}', 'leave': False, 'mininterval': LIVE_PERIOD_S}
-            options |= {'ncols': width, 'nrows': height}
-        with tqdm(file=sys.stdout, miniters=1, **options) as line:
+def last_lines(processes: Processes) -> str:
+    """The last lines of each process's output."""
+    return '\n'.join(
+        '\n'.join([f'--- {process.name}', *process.log_text.splitlines()[-LAST_LINES:]]) for process in processes.all
+    )
 
-            def has_arrived() -> bool:
-                line.set_description_str(progress(monitor), refresh=False)
-                line.update()
-                return monitor.has_arrived
 
-            self._spin_until(has_arrived, limit_s)
-        time_s = time.monotonic() - began
-        self._spin_until(lambda: monitor.facts.get('status') == monitor.status, LAST_DIAGNOSTICS_LIMIT_S)
-        return time_s
+def drive_to_goal(monitor: DemoMonitor, limit_s: float) -> float:
+    """Shows the progress until the robot arrives or the time is up; returns the time that it took."""
+    began = time.monotonic()
+    options: dict[str, Any] = {'bar_format': '{desc}\n', 'leave': True, 'mininterval': LINE_PERIOD_S}
+    if sys.stdout.isatty():
+        width, height = shutil.get_terminal_size()  # tqdm draws nothing where the terminal does not know its size
+        options = {'bar_format': '{desc}', 'leave': False, 'mininterval': LIVE_PERIOD_S}
+        options |= {'ncols': width, 'nrows': height}
+    with tqdm(file=sys.stdout, miniters=1, **options) as line:
 
-    def stay(self) -> None:
-        """Keeps everything running until Ctrl-C."""
-        print('Set more goals and draw obstacles in the browser; Ctrl-C ends the demo', flush=True)
-        with suppress(KeyboardInterrupt):
-            self._spin_until(lambda: False, math.inf)
-        self._signals.clear()  # Ctrl-C ended this wait, and is no error
+        def has_arrived() -> bool:
+            line.set_description_str(progress(monitor), refresh=False)
+            line.update()
+            return monitor.has_arrived
 
-    def _spin_until(self, condition: Callable[[], object], limit_s: float) -> bool:
-        def is_over() -> bool:
-            self._check()
-            return bool(condition())
+        monitor.spin_until(has_arrived, limit_s)
+    time_s = time.monotonic() - began
+    monitor.spin_until(lambda: monitor.facts.get('status') == monitor.status, LAST_DIAGNOSTICS_LIMIT_S)
+    return time_s
 
-        return self._monitor.spin_until(is_over, limit_s)
 
-    def _check(self) -> None:
-        if self._signals:
-            raise KeyboardInterrupt
-        for process in self._processes.all:
-            if process.exit_code is not None:
-                raise CannotRun(f'{process.name} has ended, exit code {process.exit_code}\n{self._last_lines()}')
-
-    def _last_lines(self) -> str:
-        return '\n'.join(
-            '\n'.join([f'--- {process.name}', *process.log_text.splitlines()[-LAST_LINES:]])
-            for process in self._processes.all
-        )
+def stay(monitor: DemoMonitor) -> None:
+    """Keeps everything running until Ctrl-C."""
+    print('Set more goals and draw obstacles in the browser; Ctrl-C ends the demo', flush=True)
+    with suppress(KeyboardInterrupt):
+        monitor.spin_until(lambda: False, math.inf)
 
 
 def announcement(options: argparse.Namespace, journey: Journey, domain: Domain) -> str:
     (x0, y0), (x1, y1) = journey.start, journey.goal
     return (
-        f'{journey.map_name}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
+        f'{options.map}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
         f'{algorithm(options)}, {options.real_time_factor:g} times real time\n'
         f'To watch in RViz: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
     )
@@ -366,42 +341,29 @@ def progress(monitor: DemoMonitor) -> str:
     )
 
 
-def summary(monitor: DemoMonitor, time_s: float, options: argparse.Namespace) -> str:
+def outcome(monitor: DemoMonitor, time_s: float) -> str:
+    x, y = monitor.drive.goal
+    if not monitor.has_arrived:
+        return f'Not arrived at ({x:g}, {y:g}) m within {time_s:.0f} s; status of the planner: {monitor.status}'
+    return f'Arrived at ({x:g}, {y:g}) m ' + ('after collisions' if monitor.collisions else 'without a collision')
+
+
+def summary(monitor: DemoMonitor, time_s: float, options: argparse.Namespace) -> dict[str, str]:
+    """The figures of a run, for the terminal and for the picture."""
     drive, facts = monitor.drive, monitor.facts
-    (x, y), collisions = drive.goal, monitor.collisions
-    if monitor.has_arrived:
-        outcome = f'Arrived at ({x:g}, {y:g}) m ' + ('without a collision' if not collisions else 'after collisions')
-    else:
-        outcome = f'Not arrived at ({x:g}, {y:g}) m within {time_s:.0f} s; status of the planner: {monitor.status}'
     driven = f'{drive.driven_m:.1f} m'
     if drive.shortest_m:
         longer = 100 * (drive.driven_m / drive.shortest_m - 1)
         driven += f', {longer:.0f} % longer than the initial shortest path ({drive.shortest_m:.1f} m)'
     ticks = ', '.join(f'{name} {number(facts, f"tick_{name}_ms"):.2f}' for name in ('p50', 'p99', 'max'))
-    lines = {
+    return {
         'driven': driven,
         'time': f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
         'ticks': f'{number(facts, "ticks"):.0f}, {ticks} ms; {number(facts, "overruns"):.0f} overruns, '
         f'{number(facts, "missed_ticks"):.0f} missed',
         'restarts': restarts(drive),
-        'collisions': str(collisions),
+        'collisions': str(monitor.collisions),
     }
-    return '\n'.join([outcome, *(f'  {name:11} {text}' for name, text in lines.items())])
-
-
-def figures(monitor: DemoMonitor, time_s: float, options: argparse.Namespace) -> list[str]:
-    """The lines below the picture."""
-    drive = monitor.drive
-    shortest = [f'initial shortest path {drive.shortest_m:.1f} m'] if drive.shortest_m else []
-    return [
-        'arrived' if monitor.has_arrived else f'not arrived: {monitor.status}',
-        f'driven {drive.driven_m:.1f} m',
-        *shortest,
-        f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
-        f'tick p99 {number(monitor.facts, "tick_p99_ms"):.2f} ms',
-        f'restarts {restarts(drive)}',
-        f'collisions {monitor.collisions}',
-    ]
 
 
 def algorithm(options: argparse.Namespace) -> str:

@@ -15,27 +15,30 @@ from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import OccupancyGrid, Path
 from numpy.typing import NDArray
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String, UInt32
 
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.cdr import occupancy_from_cdr
 from tb_planner.navigation.navigator import NavigationStatus
-from tb_planner.ros.publishers import pose_message
+from tb_planner.ros.publishers import IN_ORDER, LATCHED, pose_message
 from tb_planner.tools.drive import Drive, Place, length_m
 
 RESTARTS = 'restarts_'
 
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-_RELIABLE = QoSProfile(depth=10)
-_NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+_POSES = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class DemoMonitor:
-    """Subscribes to simulator and planner, and records poses, maps and restarts in a Drive while it is spun."""
+    """Subscribes to simulator and planner, and records poses, maps and restarts in a Drive while it is spun.
 
-    def __init__(self, drive: Drive) -> None:
+    check: called again and again while it is spun; raises an exception if the demo must end. rclpy would lose an
+    exception of a signal handler.
+    """
+
+    def __init__(self, drive: Drive, check: Callable[[], None]) -> None:
         self.drive = drive
+        self._check = check
         self.status = ''
         self.facts: dict[str, str] = {}
         """The planner's last diagnostics."""
@@ -47,14 +50,14 @@ class DemoMonitor:
         self._node = rclpy.create_node('demo_monitor', context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', _RELIABLE)
+        self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', IN_ORDER)
         subscribe = self._node.create_subscription
-        subscribe(OccupancyGrid, 'map', self._see_map, _LATCHED, raw=True)
-        subscribe(PoseStamped, 'pose', self._see_pose, _NEWEST)
-        subscribe(Path, 'plan', self._see_plan, _LATCHED)
-        subscribe(String, 'tb_planner/status', self._see_status, _LATCHED)
-        subscribe(UInt32, 'simulator/collisions', self._see_collisions, _LATCHED)
-        subscribe(DiagnosticArray, '/diagnostics', self._see_diagnostics, _RELIABLE)
+        subscribe(OccupancyGrid, 'map', self._see_map, LATCHED, raw=True)
+        subscribe(PoseStamped, 'pose', self._see_pose, _POSES)
+        subscribe(Path, 'plan', self._see_plan, LATCHED)
+        subscribe(String, 'tb_planner/status', self._see_status, LATCHED)
+        subscribe(UInt32, 'simulator/collisions', self._see_collisions, LATCHED)
+        subscribe(DiagnosticArray, '/diagnostics', self._see_diagnostics, IN_ORDER)
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -87,11 +90,13 @@ class DemoMonitor:
     def spin_until(self, condition: Callable[[], object], limit_s: float) -> bool:
         """Returns whether the condition became true in time."""
         deadline = time.monotonic() + limit_s
+        self._check()
         while not condition():
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 return False
             self._executor.spin_once(timeout_sec=min(left_s, 0.1))
+            self._check()
         return True
 
     def _see_map(self, data: bytes) -> None:

@@ -19,7 +19,7 @@ from launch.substitutions import AndSubstitution, LaunchConfiguration, NotSubsti
 from launch_ros.actions import Node, PushRosNamespace, SetParametersFromFile, SetRemap
 from launch_ros.parameter_descriptions import ParameterValue
 
-from tb_planner.ros.params import BadParameters, Spec, specs
+from tb_planner.parameters import BadParameters, Spec, specs
 
 NODE = 'tb_planner'
 _BOOLEANS = {'true': True, 'false': False}

@@ -15,19 +15,9 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from tb_planner.parameters import BadParameters, Spec, Values, as_table, as_yaml, find_errors, make, parameter, specs
+from tb_planner.parameters import BadParameters, Spec, Values, find_errors, make, specs
 
-__all__ = [
-    'BadParameters',
-    'Spec',
-    'apply_changes',
-    'as_table',
-    'as_yaml',
-    'declare',
-    'parameter',
-    'read',
-    'specs',
-]
+__all__ = ['BadParameters', 'apply_changes', 'declare', 'read']
 
 _NOT_OURS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
@@ -38,10 +28,7 @@ def declare(node: Node, cls: type[Values]) -> Values:
     for spec in specs(cls).values():
         try:
             node.declare_parameter(spec.name, spec.default, _descriptor(spec))
-        except (
-            InvalidParameterTypeException,
-            InvalidParameterValueException,
-        ):  # the reason is below
+        except (InvalidParameterTypeException, InvalidParameterValueException):  # the reason is below
             refused[spec.name] = _overrides(node)[spec.name].value
             node.declare_parameter(spec.name, spec.default, _descriptor(spec), ignore_override=True)
     _warn_about_unknown_names(node, cls)

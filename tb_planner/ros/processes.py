@@ -178,16 +178,11 @@ def signals_held_back() -> Iterator[list[int]]:
 
 
 def ros_arguments(
-    parameters: Mapping[str, bool | int | float | str] | None = None,
-    *,
-    remaps: Mapping[str, str] | None = None,
-    parameter_files: Iterable[Path] = (),
+    parameters: Mapping[str, bool | int | float | str], *, remaps: Mapping[str, str] | None = None
 ) -> list[str]:
     """The command line of a node."""
     arguments = ['--ros-args']
-    for path in parameter_files:
-        arguments += ['--params-file', str(path)]
-    for name, value in (parameters or {}).items():
+    for name, value in parameters.items():
         arguments += ['-p', f'{name}:={json.dumps(value)}']
     for name, other in (remaps or {}).items():
         arguments += ['-r', f'{name}:={other}']

@@ -34,17 +34,17 @@ with ros_needed_by('simulator_node'):
     from rclpy.clock import Clock, ClockType
     from rclpy.event_handler import PublisherEventCallbacks
     from rclpy.node import Node
-    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+    from rclpy.qos import QoSProfile, ReliabilityPolicy
     from rosgraph_msgs.msg import Clock as ClockMessage
     from sensor_msgs.msg import LaserScan
-    from std_msgs.msg import UInt32
+    from std_msgs.msg import Header, UInt32
 
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.cdr import BadMessage
 from tb_planner.maps.files import MapError, read_map
 from tb_planner.ros import params as ros_parameters
 from tb_planner.ros.pose_source import pose_from_message
-from tb_planner.ros.publishers import pose_message, quaternion_of
+from tb_planner.ros.publishers import IN_ORDER, LATCHED, NEWEST, pose_message, quaternion_of
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.simulation.parameters import SimulatorParameters
 from tb_planner.simulation.robot import Motion
@@ -59,9 +59,6 @@ GOAL_PERIOD_S = 1.0
 ROOM_AT_START_M = 0.3
 ARRIVED_M = 0.5
 
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-_NEWEST = QoSProfile(depth=1)
-_QUEUED = QoSProfile(depth=10)
 _STROKES = QoSProfile(depth=200)
 _SENSOR = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -102,42 +99,34 @@ class SimulatorNode(Node):
 
     def _make_publishers(self) -> None:
         publish, chosen = self.create_publisher, self.chosen
-        self._updates, self._update_type = None, None
+        self._update_type: Any = None
         if chosen.publish_map_updates:
             self._update_type = self._optional('map_msgs.msg', 'OccupancyGridUpdate', 'publishing whole maps')
         events = PublisherEventCallbacks(matched=self._on_map_subscriber) if self._update_type else None
-        self._map = publish(OccupancyGrid, 'map', _LATCHED, event_callbacks=events)
-        if self._update_type is not None:
-            self._updates = publish(self._update_type, 'map_updates', _QUEUED)
-        self._pose = publish(PoseStamped, 'pose', _NEWEST)
-        self._odom = publish(Odometry, 'odom', _QUEUED)
+        self._map = publish(OccupancyGrid, 'map', LATCHED, event_callbacks=events)
+        self._updates = publish(self._update_type, 'map_updates', IN_ORDER) if self._update_type else None
+        self._pose = publish(PoseStamped, 'pose', NEWEST)
+        self._odom = publish(Odometry, 'odom', IN_ORDER)
         self._scan = publish(LaserScan, 'scan', _SENSOR)
-        self._collisions = publish(UInt32, '~/collisions', _LATCHED)
-        self._clock_publisher = publish(ClockMessage, '/clock', _NEWEST) if chosen.publish_clock else None
-        self._goals = publish(PoseStamped, 'goal_pose', _NEWEST) if chosen.give_goal else None
+        self._collisions = publish(UInt32, '~/collisions', LATCHED)
+        self._clock_publisher = publish(ClockMessage, '/clock', NEWEST) if chosen.publish_clock else None
+        self._goals = publish(PoseStamped, 'goal_pose', NEWEST) if chosen.give_goal else None
         self._tf_type: Any = None
         if chosen.publish_tf:
             self._tf_type = self._optional('tf2_msgs.msg', 'TFMessage', 'publishing no TF')
-        self._tf = publish(self._tf_type, '/tf', QoSProfile(depth=100)) if self._tf_type is not None else None
+        self._tf = publish(self._tf_type, '/tf', QoSProfile(depth=100)) if self._tf_type else None
 
     def _make_subscriptions(self) -> None:
         subscribe = self.create_subscription
         if self.chosen.follow_waypoint or self.chosen.give_goal:
-            subscribe(PoseStamped, 'waypoint', self._posed('waypoint', self._take_waypoint), _NEWEST)
+            subscribe(PoseStamped, 'waypoint', self._posed('waypoint', self._take_waypoint), NEWEST)
         if not self.chosen.follow_waypoint:
-            self._subscribe_to_commands()
-        subscribe(PoseWithCovarianceStamped, 'initialpose', self._posed('initialpose', self._take_place), _QUEUED)
-        subscribe(PoseStamped, 'goal_pose', self._posed('goal_pose', self.simulation.set_goal), _NEWEST)
+            kind = TwistStamped if self.chosen.enable_stamped_cmd_vel else Twist
+            subscribe(kind, 'cmd_vel', self._take_command, IN_ORDER)
+        subscribe(PoseWithCovarianceStamped, 'initialpose', self._posed('initialpose', self._take_place), IN_ORDER)
+        subscribe(PoseStamped, 'goal_pose', self._posed('goal_pose', self.simulation.set_goal), NEWEST)
         subscribe(PointStamped, '~/draw', lambda message: self._draw(message, occupied=True), _STROKES)
         subscribe(PointStamped, '~/erase', lambda message: self._draw(message, occupied=False), _STROKES)
-
-    def _subscribe_to_commands(self) -> None:
-        if self.chosen.enable_stamped_cmd_vel:
-            self.create_subscription(
-                TwistStamped, 'cmd_vel', lambda message: self._take_command(message.twist), _QUEUED
-            )
-        else:
-            self.create_subscription(Twist, 'cmd_vel', self._take_command, _QUEUED)
 
     def _optional(self, module: str, name: str, consequence: str) -> Any:
         """A message type that may not be installed, or None."""
@@ -188,6 +177,9 @@ class SimulatorNode(Node):
             self._publish_collisions()
             self._log.warn('collision', f'The robot collided at {simulation.pose}')
 
+    def _header(self, frame: str) -> Header:
+        return Header(frame_id=frame, stamp=self._stamp())
+
     def _stamp(self) -> Time:
         if not self.chosen.publish_clock:
             return self._system.now().to_msg()
@@ -202,12 +194,12 @@ class SimulatorNode(Node):
         if changed is None:
             return
         if changed.changed is not None and self._updates is not None:
-            self._updates.publish(update_message(changed, self._update_type, self.chosen.map_frame_id, self._stamp()))
+            self._updates.publish(update_message(changed, self._update_type, self._header(self.chosen.map_frame_id)))
         else:
             self._publish_map(changed)
 
     def _publish_map(self, map_: PublishedMap) -> None:
-        self._map.publish(map_message(map_, self.chosen.map_frame_id, self._stamp()))
+        self._map.publish(map_message(map_, self._header(self.chosen.map_frame_id)))
 
     def _on_map_subscriber(self, info: Any) -> None:
         """Publishes the whole map: with patches, the latched map is an old one."""
@@ -221,19 +213,20 @@ class SimulatorNode(Node):
         chosen, simulation, stamp = self.chosen, self.simulation, self._stamp()
         pose = simulation.noisy_pose(chosen.pose_noise_m, chosen.pose_noise_rad)
         odometry = simulation.odometry
-        odom, base = chosen.odom_frame_id, chosen.base_frame_id
+        in_map = Header(frame_id=chosen.map_frame_id, stamp=stamp)
+        in_odom = Header(frame_id=chosen.odom_frame_id, stamp=stamp)
         self._pose.publish(pose_message(pose, chosen.map_frame_id, stamp))
-        self._odom.publish(odometry_message(odometry, simulation.motion, odom, base, stamp))
+        self._odom.publish(odometry_message(odometry, simulation.motion, in_odom, chosen.base_frame_id))
         if self._tf is not None:
-            transforms = [transform_message(odometry, odom, base, stamp)]
+            transforms = [transform_message(odometry, in_odom, chosen.base_frame_id)]
             if chosen.publish_map_odom_tf:
-                transforms.append(transform_message(simulation.map_to_odom, chosen.map_frame_id, odom, stamp))
+                transforms.append(transform_message(simulation.map_to_odom, in_map, chosen.odom_frame_id))
             self._tf.publish(self._tf_type(transforms=transforms))
 
     def _publish_scan(self) -> None:
         if self._scan.get_subscription_count():
             ranges_m = self.simulation.scan(self.chosen.scan_angles, self.chosen.scan_range_max)
-            self._scan.publish(scan_message(ranges_m, self.chosen, self._stamp()))
+            self._scan.publish(scan_message(ranges_m, self.chosen, self._header(self.chosen.scan_frame_id)))
 
     def _give_goal(self) -> None:
         """Publishes the goal to every planner that starts, until it publishes a waypoint."""
@@ -255,32 +248,32 @@ class SimulatorNode(Node):
         def callback(message: Any) -> None:
             try:
                 stamped = pose_from_message(message, what)
-                if stamped.frame not in ('', self.chosen.map_frame_id):
-                    raise BadMessage(
-                        f'{what} is in the frame {stamped.frame!r}; it must be in {self.chosen.map_frame_id!r}'
-                    )
+                self._check_frame(what, stamped.frame)
                 take(stamped.pose)
             except ValueError as error:
                 self._log.warn(what, f'{error}; ignored')
 
         return callback
 
+    def _check_frame(self, what: str, frame: str) -> None:
+        if frame not in ('', self.chosen.map_frame_id):
+            raise BadMessage(f'{what} is in the frame {frame!r}; it must be in {self.chosen.map_frame_id!r}')
+
     def _take_waypoint(self, waypoint: Pose2D) -> None:
         self._goal_accepted = True
         if self.chosen.follow_waypoint:
             self.simulation.drive_to(waypoint)
 
-    def _take_command(self, twist: Twist) -> None:
+    def _take_command(self, message: Twist | TwistStamped) -> None:
+        twist = message.twist if isinstance(message, TwistStamped) else message
         try:
             self.simulation.command(twist.linear.x, twist.angular.z)
         except ValueError as error:
             self._log.warn('cmd_vel', f'{error}; ignored')
 
     def _draw(self, message: PointStamped, *, occupied: bool) -> None:
-        frame = message.header.frame_id
         try:
-            if frame not in ('', self.chosen.map_frame_id):
-                raise BadMessage(f'the point is in the frame {frame!r}; it must be in {self.chosen.map_frame_id!r}')
+            self._check_frame('the point', message.header.frame_id)
             self.simulation.draw(message.point.x, message.point.y, self.chosen.brush_m, occupied=occupied)
         except ValueError as error:
             self._log.warn('draw', f'Ignoring a stroke: {error}')
@@ -319,12 +312,10 @@ def _file(name: str, folder: str, ending: str) -> Path:
     return shared_file(folder, f'{name}{ending}') if name.isidentifier() and not path.exists() else path
 
 
-def map_message(map_: PublishedMap, frame: str, stamp: Time) -> OccupancyGrid:
-    geometry, message = map_.geometry, OccupancyGrid()
+def map_message(map_: PublishedMap, header: Header) -> OccupancyGrid:
+    geometry, message = map_.geometry, OccupancyGrid(header=header)
     x_m, y_m, yaw = geometry.origin
-    message.header.frame_id = frame
-    message.header.stamp = stamp
-    message.info.map_load_time = stamp
+    message.info.map_load_time = header.stamp
     message.info.resolution = float(geometry.resolution_m)
     message.info.width, message.info.height = geometry.width, geometry.height
     message.info.origin.position.x, message.info.origin.position.y = float(x_m), float(y_m)
@@ -333,44 +324,36 @@ def map_message(map_: PublishedMap, frame: str, stamp: Time) -> OccupancyGrid:
     return message
 
 
-def update_message(map_: PublishedMap, kind: Any, frame: str, stamp: Time) -> Any:
+def update_message(map_: PublishedMap, kind: Any, header: Header) -> Any:
     """The changed part, as a map_msgs/OccupancyGridUpdate."""
     assert map_.changed is not None
-    box, message = map_.changed, kind()
-    message.header.frame_id = frame
-    message.header.stamp = stamp
+    box, message = map_.changed, kind(header=header)
     message.x, message.y = box.x0, box.y0
     message.width, message.height = box.x1 - box.x0, box.y1 - box.y0
     message.data = _values(map_.occupancy[box.slices])
     return message
 
 
-def odometry_message(pose: Pose2D, motion: Motion, frame: str, child: str, stamp: Time) -> Odometry:
-    message = Odometry()
-    message.header.frame_id, message.child_frame_id = frame, child
-    message.header.stamp = stamp
+def odometry_message(pose: Pose2D, motion: Motion, header: Header, child: str) -> Odometry:
+    message = Odometry(header=header, child_frame_id=child)
     message.pose.pose.position.x, message.pose.pose.position.y = pose.x_m, pose.y_m
     message.pose.pose.orientation = quaternion_of(pose.yaw)
     message.twist.twist.linear.x, message.twist.twist.angular.z = motion.speed_m_s, motion.turn_rad_s
     return message
 
 
-def transform_message(pose: Pose2D, frame: str, child: str, stamp: Time) -> TransformStamped:
-    message = TransformStamped()
-    message.header.frame_id, message.child_frame_id = frame, child
-    message.header.stamp = stamp
+def transform_message(pose: Pose2D, header: Header, child: str) -> TransformStamped:
+    message = TransformStamped(header=header, child_frame_id=child)
     message.transform.translation.x, message.transform.translation.y = pose.x_m, pose.y_m
     message.transform.rotation = quaternion_of(pose.yaw)
     return message
 
 
-def scan_message(ranges_m: NDArray[np.float64], parameters: SimulatorParameters, stamp: Time) -> LaserScan:
+def scan_message(ranges_m: NDArray[np.float64], parameters: SimulatorParameters, header: Header) -> LaserScan:
     nothing = math.inf if parameters.scan_use_inf else parameters.scan_range_max - 0.1
     ranges = np.where(np.isinf(ranges_m), nothing, ranges_m)
     ranges[ranges < parameters.scan_range_min] = 0.0
-    message = LaserScan()
-    message.header.frame_id = parameters.scan_frame_id
-    message.header.stamp = stamp
+    message = LaserScan(header=header)
     message.angle_min, message.angle_increment = parameters.scan_angle_min, parameters.scan_angle_increment
     message.angle_max = parameters.scan_angle_min + parameters.scan_angle_increment * (len(ranges) - 1)
     message.scan_time = parameters.scan_publish_dur

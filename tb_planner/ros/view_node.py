@@ -21,14 +21,13 @@ with ros_needed_by('view_node'):
     from rclpy.qos import QoSProfile
 
 from tb_planner.geometry import Pose2D
+from tb_planner.parameters import parameter
 from tb_planner.ros import params as ros_parameters
-from tb_planner.ros.params import parameter
-from tb_planner.ros.publishers import pose_message
+from tb_planner.ros.publishers import NEWEST, pose_message
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.view.server import HOST, LiveServer
 
 _STROKES = QoSProfile(depth=200)
-_NEWEST = QoSProfile(depth=1)
 MAX_COORDINATE_M = 1e9
 
 
@@ -58,7 +57,7 @@ class ViewNode(Node):
         super().__init__('view', **options)
         self._chosen = ros_parameters.declare(self, ViewParameters)
         self._log = ThrottledLog(self.get_logger())
-        self._goals = self.create_publisher(PoseStamped, 'goal_pose', _NEWEST)
+        self._goals = self.create_publisher(PoseStamped, 'goal_pose', NEWEST)
         self._strokes = {
             tool: self.create_publisher(PointStamped, f'simulator/{tool}', _STROKES) for tool in ('draw', 'erase')
         }

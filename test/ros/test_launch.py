@@ -23,9 +23,9 @@ from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import UInt32
 
 from tb_planner.config import PlannerParameters
+from tb_planner.parameters import specs
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC
-from tb_planner.ros.params import specs
 from tb_planner.simulation.parameters import SimulatorParameters
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -52,7 +52,7 @@ def start(nodes, peer):
         if not importlib.util.find_spec('tf2_ros'):
             chosen['pose_source'] = 'topic'
         remaps = {'map': 'global_costmap/costmap', 'map_updates': 'global_costmap/costmap_updates'}
-        arguments = ros_arguments(chosen, remaps=remaps, parameter_files=[FOLDER / name])
+        arguments = ['--ros-args', '--params-file', str(FOLDER / name), *ros_arguments(chosen, remaps=remaps)]
         process = nodes.start_module('tb_planner.ros.node', arguments)
         peer.publisher('global_costmap/costmap', OccupancyGrid, LATCHED).publish(map_message(costmap()))
         return process

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from rclpy.parameter import Parameter
 
 from tb_planner.config import HEADING, PlannerParameters
+from tb_planner.parameters import as_table, as_yaml, parameter, specs
 from tb_planner.ros import params as parameters
-from tb_planner.ros.params import BadParameters, apply_changes, as_table, as_yaml, declare, parameter, read, specs
+from tb_planner.ros.params import BadParameters, apply_changes, declare, read
 from tb_planner.search.algorithms import ALGORITHMS
 
 CONFIG = Path(__file__).parents[2] / 'config' / 'planner.yaml'

@@ -17,8 +17,8 @@ from std_msgs.msg import UInt32
 
 from tb_planner.config import PlannerParameters
 from tb_planner.navigation.navigator import NavigationStatus
+from tb_planner.parameters import as_table
 from tb_planner.ros.node import PlannerNode
-from tb_planner.ros.params import as_table
 from tb_planner.ros.simulator_node import SimulatorNode
 from tb_planner.search.algorithms import RestartReason
 from tb_planner.simulation.parameters import SimulatorParameters

@@ -21,7 +21,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import LaserScan
 from std_msgs.msg import UInt32
 
-from tb_planner.ros.params import as_yaml, specs
+from tb_planner.parameters import as_yaml, specs
 from tb_planner.simulation.parameters import HEADING, SimulatorParameters
 
 RESOLUTION_M = 0.05
