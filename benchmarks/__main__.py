@@ -1,7 +1,7 @@
 """python -m benchmarks NAME: measures, prints a summary and writes a row for every run.
 
 `run NAME` runs an experiment of the papers, or one of ours beside them, on any number of processes; `report` judges
-the papers' claims from the rows; `code_counts` counts modules, lines and words of the code base.
+the papers' claims from the rows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import code_counts, report
+from benchmarks import report
 from benchmarks.experiments.engine import add_run_arguments, run_measurement, run_paper_experiment
 from benchmarks.experiments.ours import OURS, OURS_REPLANNING
 from benchmarks.experiments.paper_2009 import PAPER_2009
@@ -45,15 +45,15 @@ def command_line() -> argparse.ArgumentParser:
         command.add_argument('--repeats', type=int, help='repetitions of a timing, of which the shortest counts')
         command.add_argument('--seed', type=int, default=0, help='of maps, problems and worlds (0)')
         command.add_argument('--out', type=Path, help=f'CSV file to append to (results/{experiment.name}.csv)')
-        experiment.add_arguments(command)
+        for argument, keywords in experiment.arguments.items():
+            command.add_argument(argument, **keywords)
         command.set_defaults(chosen=experiment)
     lines = [f'{experiment.name}: {experiment.title}' for experiment in FROM_PAPERS]
     run = commands.add_parser('run', help="the papers' experiments, and ours", description='; '.join(lines))
     run.add_argument('name', choices=[experiment.name for experiment in FROM_PAPERS])
     add_run_arguments(run)
-    for name, module in (('report', report), ('code_counts', code_counts)):
-        text = str(module.__doc__).strip().splitlines()[0].partition(': ')[2]
-        module.add_arguments(commands.add_parser(name, help=text, description=text))
+    text = str(report.__doc__).splitlines()[0].partition(': ')[2]
+    report.add_arguments(commands.add_parser('report', help=text, description=text))
     return parser
 
 
@@ -61,8 +61,6 @@ def main() -> int:
     options = command_line().parse_args()
     if options.experiment == 'report':
         return report.main(options)
-    if options.experiment == 'code_counts':
-        return code_counts.main(options)
     if not kernel.COMPILED:
         print('Warning: the kernel is not compiled; the times below are those of plain Python')
     if options.experiment == 'run':

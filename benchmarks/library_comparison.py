@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from scipy.stats import gmean
 
 from benchmarks.experiments import terrain
-from benchmarks.experiments.engine import Experiment, Row, RunPlan, geometric_mean, grouped, mean, table, timed_s
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
 from benchmarks.experiments.terrain import Blocked, Cell, GridProblem, NamedMap
 from tb_planner import Grid, find_path, tba_star
 
@@ -146,10 +149,25 @@ LIBRARIES = (
 )
 
 
+def find_path_on_one_grid(blocked: Blocked, corner_cutting: bool) -> Query:
+    """Ours, as most would call it."""
+    grid = Grid(blocked, corner_cutting=corner_cutting)
+    return lambda start, goal: lambda: find_path(grid, start, goal, tba_star())
+
+
+def find_path_on_new_grid(blocked: Blocked, corner_cutting: bool) -> Query:
+    """Ours on a grid that nobody has searched: the memory of the search is new, too."""
+
+    def query(start: Cell, goal: Cell) -> Callable[[], Any]:
+        grid = Grid(blocked, corner_cutting=corner_cutting)
+        return lambda: find_path(grid, start, goal, tba_star())
+
+    return query
+
+
 # ---------------------------------------------------------------------- the comparison
-OURS = 'tb_planner'
-FRESH = 'tb_planner, new grid'
-VARIANTS = (OURS, FRESH)
+OURS = Peer('tb_planner', 'tb_planner', 'tb_planner', EITHER, 'length', find_path_on_one_grid)
+OURS_FRESH = OURS._replace(name='tb_planner, new grid', prepare=find_path_on_new_grid)
 PATIENCE_S = 2.0  # what takes longer than this for one problem is not repeated
 
 
@@ -176,44 +194,18 @@ def path_length(blocked: Blocked, cells: npt.ArrayLike, corner_cutting: bool) ->
     return float(len(dx) - diagonal.sum() + diagonal.sum() * 2**0.5)
 
 
-def find_path_on(grid: Grid) -> Query:
-    """Ours, as most would call it."""
-    return lambda start, goal: lambda: find_path(grid, start, goal, tba_star())
-
-
-def find_path_on_new_grid(blocked: Blocked, corner_cutting: bool) -> Query:
-    """Ours on a grid that nobody has searched: the memory of the search is new, too."""
-
-    def query(start: Cell, goal: Cell) -> Callable[[], Any]:
-        grid = Grid(blocked, corner_cutting=corner_cutting)
-        return lambda: find_path(grid, start, goal, tba_star())
-
-    return query
-
-
-def prepared(blocked: Blocked, corner_cutting: bool, names: list[str]) -> dict[str, Query]:
-    """Everyone who plays by this corner rule, with grids and graphs built."""
-    build: dict[str, Callable[[], Query]] = {
-        OURS: lambda: find_path_on(Grid(blocked, corner_cutting=corner_cutting)),
-        FRESH: lambda: find_path_on_new_grid(blocked, corner_cutting),
-        **{peer.name: partial(peer.prepare, blocked, corner_cutting) for peer in LIBRARIES},
-    }
-    return {name: build[name]() for name in names}
-
-
-def players(corner_cutting: bool) -> list[str]:
-    """Our variants and the peers that are installed and know the corner rule."""
-    peers = [peer for peer in LIBRARIES if corner_cutting in peer.corner_rules and not peer.missing()]
-    return [*VARIANTS, *(peer.name for peer in peers)]
+def players(corner_cutting: bool) -> list[Peer]:
+    """Ours and the peers that are installed and know the corner rule."""
+    peers = (OURS, OURS_FRESH, *LIBRARIES)
+    return [peer for peer in peers if corner_cutting in peer.corner_rules and not peer.missing()]
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
     for line in filter(None, (peer.missing() for peer in LIBRARIES)):
         print(line)
-    scale = options.scale or (0.2 if options.quick else 1.0)
-    count = options.problems or (2 if options.quick else 5)
-    total = len(maps(scale)) * count * (len(players(True)) + len(players(False)))
-    return RunPlan(total, runs(maps(scale), count, options.repeats or (2 if options.quick else 5), options.seed))
+    kinds, count = maps(options.scale), options.problems or (2 if options.quick else 5)
+    total = len(kinds) * count * (len(players(True)) + len(players(False)))
+    return RunPlan(total, runs(kinds, count, options.repeats or (2 if options.quick else 5), options.seed))
 
 
 def runs(kinds: tuple[NamedMap, ...], count: int, repeats: int, seed: int) -> Iterator[Row]:
@@ -222,14 +214,18 @@ def runs(kinds: tuple[NamedMap, ...], count: int, repeats: int, seed: int) -> It
         blocked = kind.build(seed)
         problems = terrain.problems(blocked, count, seed)
         for corner_cutting in (True, False):
-            queries = prepared(blocked, corner_cutting, players(corner_cutting))
+            queries = {peer.name: peer.prepare(blocked, corner_cutting) for peer in players(corner_cutting)}
             for number, problem in enumerate(problems):
                 measured = interleaved(queries, problem, repeats)
                 shared = {'map': kind.name, 'corner_cutting': corner_cutting, 'problem': number}
                 ends = dict(zip(('start_x', 'start_y', 'goal_x', 'goal_y'), (*problem.start, *problem.goal)))
                 for name, (times, result) in measured.items():
                     length = path_length(blocked, getattr(result, 'cells', result), corner_cutting)
-                    yield {**shared, **ends, 'planner': name, **figures(times, result), 'length': length}
+                    yield {
+                        **{**shared, **ends, 'planner': name, 'repeats': len(times), 'ms': min(times) * 1e3},
+                        **{'median_ms': float(np.median(times)) * 1e3, 'length': length},
+                        'expansions': getattr(result, 'expansions', np.nan),
+                    }
 
 
 def interleaved(queries: dict[str, Query], problem: GridProblem, repeats: int) -> dict[str, Any]:
@@ -239,88 +235,58 @@ def interleaved(queries: dict[str, Query], problem: GridProblem, repeats: int) -
         for name, query in queries.items():
             times, _ = measured.get(name, ([], None))
             if sum(times) < PATIENCE_S:
-                seconds, result = timed_s(query(*problem))
-                measured[name] = ([*times, seconds], result)
+                plan = query(*problem)
+                began = time.perf_counter()
+                result = plan()
+                measured[name] = ([*times, time.perf_counter() - began], result)
     return measured
-
-
-def figures(times: list[float], result: Any) -> Row:
-    return {
-        'repeats': len(times),
-        'ms': min(times) * 1e3,
-        'median_ms': float(np.median(times)) * 1e3,
-        'expansions': getattr(result, 'expansions', ''),
-    }
 
 
 def summary(rows: list[Row]) -> str:
     """A table for each map and corner rule, then the ratios that count."""
-    parts = []
-    for (name, corner_cutting), group in grouped(rows, map_and_rule).items():
-        parts.append(f'\n{name}, {rule_name(corner_cutting)}\n{map_table(group)}')
-    return '\n'.join([*parts, '', *verdict(rows)])
+    frame = pd.DataFrame(rows)
+    frame['rule'] = np.where(frame.corner_cutting, 'corners cut', 'corners not cut')
+    places = frame.groupby(['map', 'rule'], sort=False)
+    return '\n'.join([*(f'\n{name}, {rule}\n{map_table(some)}' for (name, rule), some in places), '', *verdict(frame)])
 
 
-def map_and_rule(row: Row) -> tuple[str, bool]:
-    return row['map'], row['corner_cutting']
-
-
-def rule_name(corner_cutting: bool) -> str:
-    return 'corners cut' if corner_cutting else 'corners not cut'
-
-
-def map_table(rows: list[Row]) -> str:
+def map_table(frame: pd.DataFrame) -> str:
     """Everyone on one map: faster counts the problems on which a planner beat ours."""
-    by_player = grouped(rows, lambda row: row['planner'])
-    ours = {row['problem']: row for row in by_player[OURS]}
     header = ('planner', 'ms a plan', 'M expansions/s', 'times ours', 'faster', 'longer by up to')
-    return table(header, [player_line(name, group, ours) for name, group in by_player.items()])
+    by_problem = frame.pivot(index='problem', columns='planner', values=['ms', 'expansions', 'length'])
+    ms, expansions, length = (by_problem[name] for name in ('ms', 'expansions', 'length'))
+    mean_ms, mean_expansions = ms.mean(), expansions.mean()
+    lines = []
+    for name in frame.planner.unique():
+        faster, excess = (ms[name] < ms[OURS.name]).sum(), (length[name] / length[OURS.name]).max() - 1
+        rate, times_ours = mean_expansions[name] / mean_ms[name] / 1e3, mean_ms[name] / mean_ms[OURS.name]
+        count = f'{faster}/{ms[name].count()}'
+        lines.append((name, mean_ms[name], rate, times_ours, count, f'{max(excess, 0):.2%}'))
+    return table(header, lines)
 
 
-def player_line(name: str, rows: list[Row], ours: dict[int, Row]) -> tuple[Any, ...]:
-    rows = [row for row in rows if row['problem'] in ours]
-    ms = mean_ms(rows)
-    counted = [row['expansions'] for row in rows if row['expansions'] != '']
-    rate = mean(counted) / ms / 1e3 if counted else ''
-    faster = sum(row['ms'] < ours[row['problem']]['ms'] for row in rows)
-    excess = max(row['length'] / ours[row['problem']]['length'] - 1 for row in rows)
-    return name, ms, rate, ms / mean_ms(list(ours.values())), f'{faster}/{len(rows)}', f'{max(excess, 0):.2%}'
-
-
-def mean_ms(rows: list[Row]) -> float:
-    return mean(row['ms'] for row in rows)
-
-
-def verdict(rows: list[Row]) -> list[str]:
-    """Best peer over each of our variants, map by map and in the geometric mean."""
-    everyone = {peer.name for peer in LIBRARIES}
-    shortest = {peer.name for peer in LIBRARIES if peer.minimises == 'length'}
+def verdict(frame: pd.DataFrame) -> list[str]:
+    """Best peer over each of ours, map by map and in the geometric mean."""
     lines = ['best peer / ours (target: more than 1 on every map, 2.5 in the geometric mean)']
-    for corner_cutting, group in grouped(rows, lambda row: row['corner_cutting']).items():
-        contests = [(variant, everyone, '') for variant in VARIANTS]
-        if corner_cutting:
+    for rule, some in frame.groupby('rule', sort=False):
+        ms = some.pivot_table('ms', 'map', 'planner', sort=False)
+        peers = [peer for peer in LIBRARIES if peer.name in ms]
+        contests = [(ours, peers, '') for ours in (OURS, OURS_FRESH)]
+        shortest = [peer for peer in peers if peer.minimises == 'length']
+        if shortest != peers:
             contests.append((OURS, shortest, ', only peers that find shortest paths'))
-        for variant, peers, remark in contests:
-            lines.append(f'  {rule_name(corner_cutting)}, {variant}{remark}: {contest(group, variant, peers)}')
+        for ours, others, remark in contests:
+            ratios = (ms[[peer.name for peer in others]].min(axis=1) / ms[ours.name]).dropna()
+            listed = ', '.join(f'{ratio:.2f}' for ratio in ratios)
+            mean = f'{listed}; geometric mean {gmean(ratios):.2f}' if listed else 'no peer is installed'
+            lines.append(f'  {rule}, {ours.name}{remark}: {mean}')
     return lines
 
 
-def contest(rows: list[Row], variant: str, peers: set[str]) -> str:
-    ratios = [ratio for group in grouped(rows, map_and_rule).values() for ratio in best_ratio(group, variant, peers)]
-    if not ratios:
-        return 'no peer is installed'
-    return f'{", ".join(f"{ratio:.2f}" for ratio in ratios)}; geometric mean {geometric_mean(ratios):.2f}'
-
-
-def best_ratio(rows: list[Row], variant: str, peers: set[str]) -> list[float]:
-    """One ratio for one map, or none if nobody is there to compare with."""
-    ms = {name: mean_ms(group) for name, group in grouped(rows, lambda row: row['planner']).items()}
-    theirs = [value for name, value in ms.items() if name in peers]
-    return [min(theirs) / ms[variant]] if theirs and variant in ms else []
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--problems', type=int, help='problems a map (5)')
-
-
-PEERS = Experiment('peers', 'full plans against other libraries', add_arguments, plan, summary)
+PEERS = Experiment(
+    'peers',
+    'full plans against other libraries',
+    plan,
+    summary,
+    {'--problems': {'type': int, 'help': 'problems a map (5)'}},
+)

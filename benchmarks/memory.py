@@ -26,8 +26,7 @@ EXPANSIONS = 1000
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
-    scale = options.scale or (0.2 if options.quick else 1.0)
-    sizes = [max(40, int(size * scale)) for size in ((4000,) if options.quick else (1000, 4000))]
+    sizes = [max(40, int(size * options.scale)) for size in ((4000,) if options.quick else (1000, 4000))]
     return RunPlan(len(sizes) * len(ALGORITHMS), runs(sizes, options.seed))
 
 
@@ -79,11 +78,7 @@ def summary(rows: list[Row]) -> str:
     return f'\n{table(header, lines)}\n{target}'
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    pass
-
-
-MEMORY = Experiment('memory', 'bytes of search state a cell', add_arguments, plan, summary)
+MEMORY = Experiment('memory', 'bytes of search state a cell', plan, summary)
 
 if __name__ == '__main__':
     print(json.dumps(measure(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))))

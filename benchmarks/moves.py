@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.experiments import terrain
-from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
 from benchmarks.experiments.terrain import Blocked
 from tb_planner import (
     ALGORITHMS,
-    Algorithm,
     Changing,
     Grid,
     IllegalMove,
@@ -31,26 +31,25 @@ RESTARTS = {
     **dict.fromkeys(('rtba_star', 'tbaa_star'), ('path_cost_increased',)),
 }
 INTERVALS = 20_000
+SIZE = 100
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
-    size = max(20, int(100 * (options.scale or 1.0)))
-    moves = options.moves or (2_000 if options.quick else 1_000_000)
-    return RunPlan(moves, runs(size, moves, options.seed), 'move', lambda row: row['moves'])
+    return RunPlan(None, runs(options.moves or (2_000 if options.quick else 1_000_000), options.seed))
 
 
-def runs(size: int, moves: int, seed: int) -> Iterator[Row]:
+def runs(moves: int, seed: int) -> Iterator[Row]:
     """Runs drawn at random until there are enough moves."""
     rng = np.random.default_rng(seed)
     while moves > 0:
-        row = run(size, rng)
+        row = run(rng)
         moves -= row['moves']
         yield row
 
 
-def run(size: int, rng: np.random.Generator) -> Row:
+def run(rng: np.random.Generator) -> Row:
     settings = draw(rng)
-    planner, world = encounter(size, settings)
+    planner, world = encounter(settings)
     illegal, status = 0, ''
     try:
         status = move_to_goal(planner, world, max_intervals=INTERVALS).status.name
@@ -66,18 +65,15 @@ def run(size: int, rng: np.random.Generator) -> Row:
     }
 
 
-def encounter(size: int, settings: Row) -> tuple[TimeBoundedPlanner, World]:
+def encounter(settings: Row) -> tuple[TimeBoundedPlanner, World]:
     """A planner with a grid of its own, and the world it will move in."""
     seed = settings['run_seed']
-    blocked = MAPS[settings['map']](size, seed)
+    blocked = MAPS[settings['map']](SIZE, seed)
     new_grid = partial(Grid, neighbours=settings['neighbours'], corner_cutting=settings['corner_cutting'])
     world, grid = world_and_belief(settings['world'], blocked, new_grid, settings['sensor_radius'], seed)
     start, goal = terrain.problems(blocked, 1, seed, apart=0.3)[0]
-    return TimeBoundedPlanner(grid, start, goal, algorithm_of(settings), settings['k']), world
-
-
-def algorithm_of(settings: Row) -> Algorithm:
-    return make_algorithm(settings['algorithm'], settings['w'], settings['restart'])
+    algorithm = make_algorithm(settings['algorithm'], settings['w'], settings['restart'])
+    return TimeBoundedPlanner(grid, start, goal, algorithm, settings['k']), world
 
 
 MAPS = {
@@ -122,25 +118,22 @@ def world_and_belief(
 
 
 def summary(rows: list[Row]) -> str:
-    parts = [by_setting(rows, name) for name in ('algorithm', 'world', 'corner_cutting', 'map')]
-    total = sum(row['moves'] for row in rows)
-    illegal = sum(row['illegal_moves'] for row in rows)
-    return '\n' + '\n\n'.join([*parts, f'{total} moves, {illegal} illegal (target: none of a million)'])
-
-
-def by_setting(rows: list[Row], name: str) -> str:
     """Refused are moves that the agent's own map forbade, so that it did not try them on the world."""
-    header = (name, 'runs', 'moves', 'at goal', 'illegal moves', 'refused')
-    return table(header, [line(value, group) for value, group in grouped(rows, lambda row: row[name]).items()])
+    sums = ['runs', 'moves', 'at_goal', 'illegal_moves', 'refused_moves']
+    frame = pd.DataFrame(rows).assign(runs=1)
+    frame['at_goal'] = (frame.status == 'AT_GOAL').astype(int)
+    tables = [
+        table((name, *sums), frame.groupby(name)[sums].sum().itertuples(name=None))
+        for name in ('algorithm', 'world', 'corner_cutting', 'map')
+    ]
+    total = f'{frame.moves.sum()} moves, {frame.illegal_moves.sum()} illegal (target: none of a million)'
+    return '\n' + '\n\n'.join([*tables, total])
 
 
-def line(value: object, rows: list[Row]) -> tuple[object, ...]:
-    moves, illegal, refused = (sum(row[name] for row in rows) for name in ('moves', 'illegal_moves', 'refused_moves'))
-    return value, len(rows), moves, sum(row['status'] == 'AT_GOAL' for row in rows), illegal, refused
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--moves', type=int, help='how many (1,000,000)')
-
-
-MOVES = Experiment('moves', 'legal moves on all kinds of terrain', add_arguments, plan, summary)
+MOVES = Experiment(
+    'moves',
+    'legal moves on all kinds of terrain',
+    plan,
+    summary,
+    {'--moves': {'type': int, 'help': 'how many (1,000,000)'}},
+)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, mean, table
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
 from tb_planner import find_path, tba_star
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
@@ -276,40 +277,26 @@ def summary(rows: list[Row]) -> str:
         *('world', 'planner', 'runs', 'arrived', 'collisions'),
         *('paths', 'switches', 'unforced', *(f'> {least_m} m' for least_m in FARTHER_M), 'driven m', 'time s'),
     )
-    by_world = grouped(rows, lambda row: row['world'])
-    lines = [
-        (world, planner, *figures(some))
-        for world, group in by_world.items()
-        for planner, some in grouped(group, lambda row: row['planner']).items()
+    frame = pd.DataFrame(rows)
+    runs_of = frame.groupby(['world', 'planner'], sort=False)
+    means = runs_of[[*COUNTS, 'driven_m', 'time_s']].mean().round(2)
+    lines = pd.concat([runs_of.size(), runs_of[['arrived', 'collisions']].sum(), means], axis=1)
+    parts = [
+        f'\nmeans per run; a switch leads more than {SWITCH_M} m away from the path before; it is unforced if that '
+        'path was not blocked',
+        table(header, lines.reset_index().itertuples(index=False, name=None)),
     ]
-    return '\n'.join(
-        [
-            f'\nmeans per run; a switch leads more than {SWITCH_M} m away from the path before; it is unforced if that '
-            'path was not blocked',
-            table(header, lines),
-            *(f'{world}: {ratios(group)}' for world, group in by_world.items()),
-        ]
-    )
-
-
-def figures(rows: list[Row]) -> tuple[object, ...]:
-    values = (mean(row[name] for row in rows) for name in (*COUNTS, 'driven_m', 'time_s'))
-    totals = (sum(row[name] for row in rows) for name in ('arrived', 'collisions'))
-    return len(rows), *totals, *(round(value, 2) for value in values)
-
-
-def ratios(rows: list[Row]) -> str:
-    theirs, ours = (
-        {name: sum(row[name] for row in rows if row['planner'] == planner) for name in COUNTS} for planner in PLANNERS
-    )
-    found = (f'{name} {ours[name] / theirs[name]:.2f}' for name in COUNTS if theirs[name])
-    return f'tb_planner / A*: {", ".join(found)}'
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--runs', type=int, help='runs for each world and planner (20)')
+    for world, counts in frame.groupby('world', sort=False):
+        theirs, ours = (counts[counts.planner == planner][list(COUNTS)].sum() for planner in PLANNERS)
+        found = (f'{name} {ours[name] / theirs[name]:.2f}' for name in COUNTS if theirs[name])
+        parts.append(f'{world}: tb_planner / A*: {", ".join(found)}')
+    return '\n'.join(parts)
 
 
 OSCILLATION = Experiment(
-    'oscillation', 'switches of the path, against A* every second, in a changing world', add_arguments, plan, summary
+    'oscillation',
+    'switches of the path, against A* every second, in a changing world',
+    plan,
+    summary,
+    {'--runs': {'type': int, 'help': 'runs for each world and planner (20)'}},
 )

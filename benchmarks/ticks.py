@@ -6,14 +6,15 @@ import argparse
 import gc
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+from scipy.stats import gmean
 
 from benchmarks import library_comparison
 from benchmarks.experiments import terrain
-from benchmarks.experiments.engine import Experiment, Row, RunPlan, geometric_mean, grouped, table
+from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
 from benchmarks.experiments.terrain import Blocked, GridProblem, NamedMap
 from tb_planner import Algorithm, Grid, TimeBoundedPlanner, tb_gbfs, tb_wa_star, tba_star
 
@@ -45,7 +46,7 @@ def maps(scale: float) -> tuple[NamedMap, ...]:
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
-    kinds = maps(options.scale or (0.2 if options.quick else 1.0))
+    kinds = maps(options.scale)
     problems = options.problems or (1 if options.quick else 3)
     total = len(kinds) * problems * len(ALGORITHMS) * len(KS) * len(TRACES)
     return RunPlan(total, runs(kinds, problems, options.repeats or (2 if options.quick else 5), options.seed))
@@ -97,21 +98,15 @@ def tick_times(planner: TimeBoundedPlanner) -> npt.NDArray[np.int64]:
     """Search alone, the agent does not move; a tick takes as long as a caller in Python waits for it."""
     times = []
     clock = time.perf_counter_ns
-    with no_garbage_collection():
+    gc.disable()
+    try:
         while not planner.goal_found:
             begin = clock()
             planner.search()
             times.append(clock() - begin)
-    return np.array(times)
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    gc.disable()
-    try:
-        yield
     finally:
         gc.enable()
+    return np.array(times)
 
 
 def restart_time_us(grid: Grid, problem: GridProblem, algorithm: Algorithm) -> float:
@@ -128,66 +123,56 @@ def restart_time_us(grid: Grid, problem: GridProblem, algorithm: Algorithm) -> f
 
 
 def statistics(ticks: npt.NDArray[np.int64]) -> Row:
-    names = ('median_us', 'p99_us', 'max_us')
-    if len(ticks) == 0:
-        return {'ticks': 0, **dict.fromkeys(names, float('nan'))}
-    return {
-        'ticks': len(ticks),
-        **{name: float(np.percentile(ticks, q)) / 1e3 for name, q in zip(names, (50, 99, 100))},
-    }
+    found = np.percentile(ticks, (50, 99, 100)) / 1e3 if len(ticks) else [np.nan] * 3
+    return {'ticks': len(ticks), **dict(zip(('median_us', 'p99_us', 'max_us'), map(float, found), strict=True))}
 
 
 def summary(rows: list[Row]) -> str:
+    frame = pd.DataFrame(rows)
+    frame = frame[frame.ticks > 0].assign(
+        p99=lambda one: one.p99_us / one.median_us, most=lambda one: one.max_us / one.median_us
+    )
     parts = []
-    for trace, group in grouped(rows, lambda row: row['trace']).items():
-        searches = [row for row in group if row['ticks'] > 0]
+    for trace, searches in frame.groupby('trace', sort=False):
         parts += [f'\n{TRACES[trace]}', tick_table(searches), *verdict(searches)]
+        if trace == SLICED:
+            parts += size_ratios(searches)
     return '\n'.join(parts)
 
 
-def tick_table(rows: list[Row]) -> str:
+def tick_table(searches: pd.DataFrame) -> str:
     """Medians in the geometric mean over the searches, the worst search for the ratios."""
     header = ('map', 'algorithm', 'k', 'ticks', 'median µs', 'max µs', 'p99/median', 'max/median', 'restart µs')
-    settings = grouped(rows, lambda row: (row['map'], row['algorithm'], row['k']))
-    return table(header, [(*names, *tick_figures(group)) for names, group in settings.items()])
+    figures = {'ticks': 'sum', 'median_us': gmean, 'max_us': 'max', 'p99': 'max', 'most': 'max'}
+    settings = searches.groupby(['map', 'algorithm', 'k'], sort=False)
+    lines = settings.agg({**figures, 'restart_us': 'first'}).reset_index()
+    return table(header, lines.itertuples(index=False, name=None))
 
 
-def tick_figures(rows: list[Row]) -> tuple[object, ...]:
-    p99, most = (max(row[name] / row['median_us'] for row in rows) for name in ('p99_us', 'max_us'))
-    ticks, max_us = sum(row['ticks'] for row in rows), max(row['max_us'] for row in rows)
-    return ticks, median_us(rows), max_us, p99, most, rows[0]['restart_us']
+def verdict(searches: pd.DataFrame) -> list[str]:
+    """The ratio that has a target, where there are enough full ticks."""
+    ratios = searches[searches.k == 256].p99
+    if not len(ratios):
+        return []
+    worst = f'{ratios.max():.2f}, geometric mean {gmean(ratios):.2f}'
+    return [f'p99 / median at k = 256 over {len(ratios)} searches (target: at most 2): worst {worst}']
 
 
-def median_us(rows: list[Row]) -> float:
-    return geometric_mean(row['median_us'] for row in rows)
-
-
-def verdict(rows: list[Row]) -> list[str]:
-    """The ratios that have a target, where there are enough full ticks."""
-    lines = []
-    ratios = [row['p99_us'] / row['median_us'] for row in rows if row['k'] == 256]
-    if ratios:
-        worst = f'{max(ratios):.2f}, geometric mean {geometric_mean(ratios):.2f}'
-        lines.append(f'p99 / median at k = 256 over {len(ratios)} searches (target: at most 2): worst {worst}')
-    if any(row['trace'] == SLICED for row in rows):
-        lines += size_ratios(rows)
-    return lines
-
-
-def size_ratios(rows: list[Row]) -> list[str]:
+def size_ratios(searches: pd.DataFrame) -> list[str]:
     """Longer problems on a larger map, and the same problems on a larger map: only there the map's size is all."""
-    first = rows[0]['map']
+    first = searches['map'].iloc[0]
     lines = [f'median / that on {first} (target: at most 1.3)']
-    for (algorithm, k), group in grouped(rows, lambda row: (row['algorithm'], row['k'])).items():
-        on = {name: median_us(some) for name, some in grouped(group, lambda row: row['map']).items()}
-        ratios = [f'{on[name] / on[first]:.2f} {name}' for name in on if '%' in name and name != first and first in on]
-        if ratios:
-            lines.append(f'  {algorithm}, k = {k}: {"; ".join(ratios)}')
+    medians = searches.pivot_table('median_us', ['algorithm', 'k'], 'map', gmean, sort=False)
+    for (algorithm, k), on in medians.iterrows():
+        ratios = [f'{on[name] / on[first]:.2f} {name}' for name in on.index if '%' in name and name != first]
+        lines.append(f'  {algorithm}, k = {k}: {"; ".join(ratios)}')
     return lines
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--problems', type=int, help='problems a map (3)')
-
-
-TICKS = Experiment('ticks', 'tick by tick over whole searches, and restarts', add_arguments, plan, summary)
+TICKS = Experiment(
+    'ticks',
+    'tick by tick over whole searches, and restarts',
+    plan,
+    summary,
+    {'--problems': {'type': int, 'help': 'problems a map (3)'}},
+)

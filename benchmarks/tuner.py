@@ -8,17 +8,14 @@ little to win.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.experiments import terrain
 from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
-from benchmarks.experiments.map_sets import maps_of
-from benchmarks.experiments.terrain import Blocked
+from benchmarks.experiments.map_sets import generated, maps_of
+from benchmarks.experiments.trials import MapSource
 from tb_planner.config import PlannerParameters
 from tb_planner.maps.costmap import OCCUPIED, CostmapConfig
 from tb_planner.tools.tuning.parameter_file import candidate_of
@@ -28,6 +25,13 @@ from tb_planner.tools.tuning.time_limit import TimeLimit
 from tb_planner.tools.tuning.trial import WORLDS, TrialConditions
 
 SIZE = 512
+GENERATED = (
+    *(('rooms', 'rooms', 15), ('rooms', 'rooms', 31), ('rooms', 'rooms', 63)),
+    *(('caves, mazes', 'caves', 0.44), ('caves, mazes', 'caves', 0.45), ('caves, mazes', 'caves', 0.46)),
+    *(('caves, mazes', 'maze', 10), ('random', 'random', 0.1), ('random', 'random', 0.2), ('random', 'random', 0.3)),
+)
+"""Set, kind, and the side of rooms, the width of corridors or the fraction of obstacles."""
+TICK_HZ, PART_OF_CORE = 20.0, 0.2
 A_TIE = 0.0005
 """A difference below this fraction is none."""
 FROM_FOLDER = {'BG': 4, 'ROOMS': 3, 'WC3': 3}
@@ -35,77 +39,47 @@ FROM_FOLDER = {'BG': 4, 'ROOMS': 3, 'WC3': 3}
 WON, TIED, LOST = 'won', 'tied', 'lost'
 
 
-class TunerMap(NamedTuple):
-    kind: str
-    name: str
-    build: Callable[[], Blocked]
-
-
-def generated(size: int, seed: int) -> list[TunerMap]:
-    """Rooms and corridors shrink half as much as the map."""
-    part = min(1.0, 2 * size / SIZE)
-    squares = [max(3, round(side * part)) for side in (15, 31, 63)]
-    corridor = max(3, round(10 * part))
-    return [
-        *(TunerMap('rooms', f'rooms of {side}', partial(terrain.rooms, size, side, seed)) for side in squares),
-        *(
-            TunerMap('caves, mazes', f'caves {part}', partial(terrain.caves, size, part, seed))
-            for part in (0.44, 0.45, 0.46)
-        ),
-        TunerMap('caves, mazes', f'maze of {corridor}', partial(terrain.maze, size, corridor, seed)),
-        *(
-            TunerMap('random', f'random {part}', partial(terrain.random_obstacles, size, part, seed))
-            for part in (0.1, 0.2, 0.3)
-        ),
-    ]
-
-
-def from_folder(folder: Path) -> list[TunerMap]:
+def from_folder(folder: Path) -> list[MapSource]:
     """Spread evenly over each set."""
-    found = []
+    found: list[MapSource] = []
     for set_name, count in FROM_FOLDER.items():
         sources = maps_of(set_name, folder)
-        chosen = [sources[i * len(sources) // count] for i in range(min(count, len(sources)))]
-        found += [TunerMap(set_name, source.name, partial(source.blocked, 0)) for source in chosen]
+        found += [sources[i * len(sources) // count] for i in range(min(count, len(sources)))]
     if not found:
         raise SystemExit(f'{folder} has none of the sets {", ".join(FROM_FOLDER)}')
     return found
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
-    size = max(64, int(SIZE * (options.scale or (0.2 if options.quick else 1.0))))
-    terrains = generated(size, options.seed) if options.maps is None else from_folder(options.maps)
+    if options.maps is None:
+        terrains = [
+            generated(set_name, kind, SIZE, number, options.seed, options.scale) for set_name, kind, number in GENERATED
+        ]
+    else:
+        terrains = from_folder(options.maps)
     problems = options.problems or (6 if options.quick else 40)
-    settings = [(world, cpu) for world in options.world for cpu in options.cpu]
-    unseen = options.unseen or 3 * problems
-    return RunPlan(len(terrains) * len(settings), runs(terrains, settings, problems, unseen, options), 'map')
+    return RunPlan(len(terrains) * len(options.world), runs(terrains, problems, options))
 
 
-def runs(
-    terrains: list[TunerMap],
-    settings: list[tuple[str, float]],
-    problems: int,
-    unseen: int,
-    options: argparse.Namespace,
-) -> Iterator[Row]:
-    """A row for each map in each world with each budget."""
+def runs(terrains: list[MapSource], problems: int, options: argparse.Namespace) -> Iterator[Row]:
+    """A row for each map in each world; the choice is tried on three times the problems that it was made by."""
     parameters = PlannerParameters()
-    for world, cpu in settings:
+    for world in options.world:
         for place in terrains:
-            occupancy = (place.build() * OCCUPIED).astype(np.int8)
+            occupancy = (place.blocked(0) * OCCUPIED).astype(np.int8)
             limit = TimeLimit(options.time_limit)
             ground = TuningMap(place.name, occupancy, CostmapConfig(resolution_m=1.0))
             study = run_study(
                 StudyPlan(
                     seen=draw_problems(ground, problems, 2 * options.seed, limit),
-                    unseen=draw_problems(ground, unseen, 2 * options.seed + 1, limit),
-                    budget=CpuBudget(options.tick_hz, cpu),
+                    unseen=draw_problems(ground, 3 * problems, 2 * options.seed + 1, limit),
+                    budget=CpuBudget(TICK_HZ, PART_OF_CORE),
                     conditions=TrialConditions(world, parameters.min_improvement),
                     default=candidate_of(parameters),
                 ),
                 limit,
             )
-            yield {'kind': place.kind, 'map': place.name, 'world': world, 'part_of_core': cpu, **row_of(study)}
+            yield {'kind': place.set, 'map': place.name, 'world': world, **row_of(study)}
             if study.interrupted:
                 raise KeyboardInterrupt
 
@@ -138,11 +112,10 @@ def row_of(study: Study) -> Row:
 
 
 def summary(rows: list[Row]) -> str:
-    parts = [_of_setting(group) for group in grouped(rows, lambda row: (row['world'], row['part_of_core'])).values()]
-    return '\n\n'.join(parts)
+    return '\n\n'.join(_in_world(world, group) for world, group in grouped(rows, lambda row: row['world']).items())
 
 
-def _of_setting(rows: list[Row]) -> str:
+def _in_world(world: str, rows: list[Row]) -> str:
     header = (
         *('kind', 'map', 'recommended', 'k', 'intervals', 'defaults', 'difference', 'outcome'),
         *('tick p99 ms', 'of ms', 'max ms'),
@@ -161,21 +134,22 @@ def _of_setting(rows: list[Row]) -> str:
     sure = sum(row['outcome'] == WON and -row['more'] > 2 * row['error'] for row in judged)
     kept = sum(row['tick_p99_ms'] <= row['tick_budget_ms'] for row in judged)
     return (
-        f'{rows[0]["world"]} world, {rows[0]["part_of_core"]:g} of a core\n{table(header, lines)}\n'
+        f'{world} world, {PART_OF_CORE:g} of a core\n{table(header, lines)}\n'
         f'The recommendation beats the defaults with the same expansions a tick on {count[WON]} of {len(rows)} maps '
         f'({sure} by more than two standard errors), {count[TIED]} tied, {count[LOST]} lost; '
         f'tick p99 within the budget on {kept} of {len(judged)}'
     )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--maps', type=Path, help="folder of MovingAI's maps; default: generated ones")
-    parser.add_argument('--problems', type=int, help='to choose by (40)')
-    parser.add_argument('--unseen', type=int, help='others, to try the choice on (three times as many)')
-    parser.add_argument('--world', nargs='+', choices=WORLDS, default=['static', 'changing'], help='static changing')
-    parser.add_argument('--tick-hz', type=float, default=20.0, help='ticks a second (20)')
-    parser.add_argument('--cpu', type=float, nargs='+', default=[0.2], help='part of a core (0.2)')
-    parser.add_argument('--time-limit', type=float, default=120.0, help='seconds for a map at most (120)')
-
-
-TUNER = Experiment('tuner', "the tuner's recommendations on problems not seen before", add_arguments, plan, summary)
+TUNER = Experiment(
+    'tuner',
+    "the tuner's recommendations on problems not seen before",
+    plan,
+    summary,
+    {
+        '--maps': {'type': Path, 'help': "folder of MovingAI's maps; default: generated ones"},
+        '--problems': {'type': int, 'help': 'to choose by (40)'},
+        '--world': {'nargs': '+', 'choices': WORLDS, 'default': ['static', 'changing'], 'help': 'static changing'},
+        '--time-limit': {'type': float, 'default': 120.0, 'help': 'seconds for a map at most (120)'},
+    },
+)

@@ -1,7 +1,6 @@
 """The benchmark: its maps have the properties that they promise, and each experiment runs and writes its rows."""
 
 import csv
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from benchmarks import code_counts
 from benchmarks.experiments import terrain
 from benchmarks.experiments.engine import PACKAGES, RowFile, now, provenance
 from benchmarks.library_comparison import LIBRARIES, Peer, path_length, pyastar2d
@@ -153,14 +151,12 @@ def test_rows_are_appended_with_their_provenance(tmp_path):
     assert written[0]['cores'] == str(os.cpu_count())
 
 
-def test_rows_with_other_columns_go_to_another_file(tmp_path):
+def test_rows_with_other_columns_are_refused_and_the_file_stays_as_it_was(tmp_path):
     path = tmp_path / 'rows.csv'
     append(path, ms=1)
-    other = append(path, us=2)
-    assert other == tmp_path / 'rows-2.csv'
-    assert append(path, us=3) == other
+    with pytest.raises(SystemExit, match=r'has other columns \(ms, us\); move it away, or give another --out'):
+        append(path, us=2)
     assert [row['ms'] for row in read(path)] == ['1']
-    assert [row['us'] for row in read(other)] == ['2', '3']
 
 
 def test_all_rows_of_a_run_have_the_same_columns(tmp_path):
@@ -213,27 +209,3 @@ def test_an_interrupted_experiment_keeps_its_rows_and_sums_them_up(tmp_path):
     assert 'interrupted' in printed
     assert 'illegal' in printed
     assert f'{len(read(out))} rows in' in printed
-
-
-# ---------------------------------------------------------------------- counts of the code base
-@pytest.mark.skipif(not (code_counts.ROOT / '.git').exists(), reason='counts the files that git knows')
-def test_code_counts_of_this_clone_have_a_tick_in_them():
-    done = subprocess.run([*COMMAND, 'code_counts', '--json'], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    counts = json.loads(done.stdout)
-    assert 0 < counts['modules in the installed package'] <= 100
-    assert counts['class names defined twice'] == len(code_counts.classes_defined_twice(code_counts.Tree(None)))
-    assert 'navigation/loop.py' in counts['files from map message to waypoint']
-    assert 'navigation/path_planner.py' in counts['files from path request to result']
-    assert counts['Python frames from the timer to the kernel'] > 3
-
-
-@pytest.mark.skipif(not (code_counts.ROOT / '.git').exists(), reason='counts the files that git knows')
-def test_innocent_words_are_not_counted(monkeypatch):
-    text = 'Either way, the waypoint stands for a way out. It says 1.'
-    monkeypatch.setattr(code_counts.Tree, 'text', lambda self, path: text if path == 'README.md' else '')
-    found = code_counts.words_left(code_counts.Tree(None))
-    assert {word: sum(files.values()) for word, files in found.items() if files} == {
-        'way': 1,
-        'tell, say, speak, hear': 1,
-    }

@@ -162,3 +162,19 @@ def test_readme_and_papers_have_the_counts_of_claims_that_the_report_has():
     (judged,) = re.findall(counts, (ROOT / 'docs' / 'report' / 'README.md').read_text())
     for page in (README, ROOT / 'docs' / 'papers.md'):
         assert re.findall(counts, page.read_text()) == [judged], page.name
+
+
+@pytest.mark.skipif(not (ROOT / '.git').exists(), reason='counts the files that git knows')
+def test_the_counts_of_the_code_base_are_within_their_limits():
+    command = [sys.executable, ROOT / 'docs' / 'code_counts.py']
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    counts = {line[:44].strip(): line[44:].strip() for line in done.stdout.splitlines()}
+    assert 0 < int(counts['modules in the installed package']) <= 100
+    assert counts['class names defined twice'] == '0'
+    assert counts['words of the "not" column'] == '0'
+    assert int(counts['lines of README.md']) <= 200
+    assert int(counts['lines of CONTRIBUTING.md']) <= 150
+    assert int(counts['Python frames from the timer to the kernel']) > 3
+    assert 'navigation/loop.py' in counts['files from map message to waypoint']
+    assert 'navigation/path_planner.py' in counts['files from path request to result']

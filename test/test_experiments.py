@@ -29,14 +29,13 @@ from benchmarks.experiments.engine import (
     check_versions,
     source_version,
 )
-from benchmarks.experiments.floating_ties import floating_a_star
 from benchmarks.experiments.map_sets import maps_of
 from benchmarks.experiments.ours import OURS_REPLANNING
 from benchmarks.experiments.paper_2009 import PAPER_2009
 from benchmarks.experiments.paper_2012 import PAPER_2012
 from benchmarks.experiments.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC, greedy, weighted
 from benchmarks.experiments.terrain import GridProblem
-from benchmarks.experiments.trials import KEY, MapInstance, Part, Setting, new_agent, tasks_of
+from benchmarks.experiments.trials import KEY, MapInstance, Part, Setting, floating_a_star, new_agent, tasks_of
 from tb_planner import Changing, Grid, Static, Status, Unknown, find_path, move_to_goal, tba_star
 
 pytestmark = pytest.mark.slow

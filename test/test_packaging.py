@@ -60,6 +60,10 @@ def cython_cache(tmp_path_factory):
         yield
 
 
+def test_a_robot_installs_at_most_100_modules():
+    assert 0 < len(list(ROOT.glob('tb_planner/**/*.py'))) <= 100
+
+
 @pytest.fixture(scope='session')
 def compiler(tmp_path_factory):
     """A C compiler that keeps its object files for the other builds."""

@@ -40,10 +40,13 @@ class Baseline(abc.ABC):
             raise GoalBlocked(f'goal {grid.cell(self.s_goal)} is blocked')
         self.status = Status.AT_GOAL if self.s_start == self.s_goal else Status.WAITED
 
-    @abc.abstractmethod
     def run(self, intervals: int) -> NDArray[np.int32]:
         """Runs up to this many intervals without a change of the map; fewer at the goal, with no path, and after 4096
         moves. Returns the states the agent moved to, and sets status."""
+        check_whole('intervals', intervals, 1)
+        self.status = Status(self._search.run(intervals, self.k))
+        trail: NDArray[np.int32] = self._search.take_trail()
+        return trail
 
     @abc.abstractmethod
     def map_changed(self, change: GridChange) -> bool:

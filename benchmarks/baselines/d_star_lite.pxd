@@ -53,7 +53,6 @@ cdef class DStarLiteSearch:
     cdef readonly long long diagonal_sum
 
     cdef void set_start(self, int s) noexcept nogil
-    @cython.locals(y='int')
     cdef long long h(self, int s) noexcept nogil
     cdef long long least(self, int s) noexcept nogil
     cdef long long first_key(self, int s) noexcept nogil
@@ -62,37 +61,23 @@ cdef class DStarLiteSearch:
     cdef void put(self, int s, int i, long long key1, long long key2) noexcept nogil
     cdef void shift(self, int i, int j) noexcept nogil
     cdef void sift_up(self, int s, int i, long long key1, long long key2) noexcept nogil
-    @cython.locals(child='int')
     cdef void sift_down(self, int s, int i, long long key1, long long key2) noexcept nogil
     cdef void sift(self, int s, int i, long long key1, long long key2) noexcept nogil
-    @cython.locals(i='int', last='int')
     cdef void remove(self, int s) noexcept nogil
     cdef long long cost(self, int s, int t, int d) noexcept nogil
     cdef void update_vertex(self, int s) noexcept nogil
-    @cython.locals(least='long long', moves='int', d='int', t='int', cost='long long')
     cdef long long best_neighbour_cost(self, int s) noexcept nogil
-    @cython.locals(least='long long')
     cdef bint is_done(self) noexcept nogil
-    @cython.locals(moves='int', d='int', s='int', cost='long long')
     cdef void lower(self, int u) noexcept nogil
-    @cython.locals(old='long long', moves='int', d='int', s='int')
     cdef void raise_(self, int u) noexcept nogil
-    @cython.locals(u='int', key1='long long')
     cdef void compute_shortest_path(self, long long k) noexcept nogil
-    @cython.locals(rhs='long long')
     cdef void recompute(self, int s) noexcept nogil
-    @cython.locals(x='int', y='int', u='int', v='int')
     cdef void recompute_around(self, int s) noexcept nogil
-    @cython.locals(i='Py_ssize_t')
     cdef void recompute_all(self, int[::1] cells) noexcept nogil
     @cython.locals(changed='int[::1]')
     cpdef bint cells_changed(self, cells) except -1
-    @cython.locals(best='int', least='long long', moves='int', d='int', cost='long long')
     cdef int next_direction(self, int s) noexcept nogil
-    @cython.locals(s='int', d='int', t='int', sum_of_costs='long long')
     cdef int move(self) noexcept nogil
-    @cython.locals(status='int')
     cdef int run_intervals(self, long long k) noexcept nogil
-    @cython.locals(status='int')
     cpdef int run(self, long long intervals, long long k) except -1
     cpdef bint search(self, long long k) except -1

@@ -162,16 +162,8 @@ class DStarLiteSearch:
 
     def best_neighbour_cost(self, s):
         """min c(s, t) + g(t)"""
-        least = FAR
-        moves = self.moves[s]
-        while moves:
-            d = lowest(moves)
-            moves &= moves - 1
-            t = s + self.offset[d]
-            cost = self.g[t] + self.cost(s, t, d)
-            if cost < least:
-                least = cost
-        return least
+        d = self.next_direction(s)
+        return FAR if d == NONE else self.g[s + self.offset[d]] + self.cost(s, s + self.offset[d], d)
 
     def is_done(self):
         """U.TopKey >= CalcKey(s_start), and rhs(s_start) <= g(s_start)."""
@@ -319,8 +311,6 @@ class DStarLiteSearch:
     def run(self, intervals, k):
         """Runs up to this many intervals of k expansions; returns MOVED, WAITED, AT_GOAL or NO_PATH."""
         self.intervals_left = intervals
-        if intervals * k < 64:
-            return self.run_intervals(k)
         with cython.nogil:
             status = self.run_intervals(k)
         return status

@@ -29,12 +29,6 @@ class DStarLite(Baseline):
             raise ValueError(f'ties is {ties!r}; it must be one of {", ".join(TIES)}')
         self._search = d_star_lite.DStarLiteSearch(*self._search_arguments(), ties == 'larger_g')
 
-    def run(self, intervals: int) -> NDArray[np.int32]:
-        check_whole('intervals', intervals, 1)
-        self.status = Status(self._search.run(intervals, self.k))
-        trail: NDArray[np.int32] = self._search.take_trail()
-        return trail
-
     def map_changed(self, change: GridChange) -> bool:
         if not change:
             return False

@@ -1,14 +1,13 @@
 # The C types of local_search.py, and its constants as the compiler sees them.
 cimport cython
 from tb_planner.search.grid_math cimport (
-    AT_GOAL, DIAGONAL, MAX_TRAIL, MOVED, NO_PATH, NONE, ROOT, STRAIGHT, WAITED, bit, lowest, octile,
+    AT_GOAL, DIAGONAL, MAX_TRAIL, MOVED, NO_PATH, NONE, ROOT, STRAIGHT, WAITED, lowest, octile,
 )
 
 cdef long long FAR
 cdef unsigned int LAST
 
 cdef enum:
-    RING = 4096
     NEIGHBOURS = 0
     BREADTH_FIRST = 1
     BEST_FIRST = 2
@@ -29,35 +28,13 @@ cdef class Heap:
 
     cdef void clear(self) noexcept nogil
     cdef int first(self) noexcept nogil
-    @cython.locals(place='int')
     cdef bint has(self, int s) noexcept nogil
     cdef void insert(self, int s, long long key, long long rank, long long order) noexcept nogil
-    @cython.locals(last='int', place='int')
     cdef void remove(self, int s) noexcept nogil
     cdef bint goes_before(self, int s, int t) noexcept nogil
     cdef void put(self, int s, int place) noexcept nogil
     cdef void sift_up(self, int s, int place) noexcept nogil
-    @cython.locals(child='int')
     cdef void sift_down(self, int s, int place) noexcept nogil
-
-@cython.final
-cdef class Ring:
-    cdef int[::1] head  # by f modulo RING
-    cdef unsigned long long[::1] filled
-    cdef unsigned long long top
-    cdef int[::1] next
-    cdef int[::1] prev
-    cdef long long[::1] g
-    cdef bint ranked
-    cdef int size
-
-    cdef void clear(self) noexcept nogil
-    @cython.locals(b='int', after='int', before='int')
-    cdef void insert(self, int s, long long f) noexcept nogil
-    @cython.locals(b='int', after='int', before='int')
-    cdef void remove(self, int s, long long f) noexcept nogil
-    @cython.locals(b='int', word='int', words='unsigned long long')
-    cdef long long lowest_f(self, long long f) noexcept nogil
 
 @cython.final
 cdef class LocalSearch:
@@ -93,7 +70,6 @@ cdef class LocalSearch:
     cdef int[::1] reached
     cdef readonly int reached_count
     cdef long long[::1] v
-    cdef Ring ring
     cdef Heap heap
     cdef long long f_min
     cdef long long goal_f
@@ -120,58 +96,33 @@ cdef class LocalSearch:
     cdef readonly long long straight_sum
     cdef readonly long long diagonal_sum
 
-    @cython.locals(y='int')
     cdef long long user_given_h(self, int s) noexcept nogil
     cdef void know_h(self, int s) noexcept nogil
     cdef long long cost(self, int s, int t, int d) noexcept nogil
     cdef bint is_closed(self, int s) noexcept nogil
     cdef void open_insert(self, int s) noexcept nogil
-    cdef void open_remove(self, int s) noexcept nogil
     cdef int open_min(self) noexcept nogil
-    @cython.locals(s='int')
     cdef void begin_search(self) noexcept nogil
     cdef void reach(self, int s, int direction, long long g) noexcept nogil
     cdef void relax(self, int t, int direction, long long g) noexcept nogil
-    @cython.locals(moves='unsigned int', d='int', t='int', g='long long')
     cdef void expand(self, int s) noexcept nogil
-    @cython.locals(s='int', left='long long')
     cdef int best_first_search(self) noexcept nogil
-    @cython.locals(layer_end='int', depth='long long', i='int', s='int', moves='unsigned int', d='int', t='int', left='long long')
     cdef void breadth_first_search(self) noexcept nogil
-    @cython.locals(least='long long', s='int', best='int', delta='long long')
     cdef int extract_best_state(self, int s) noexcept nogil
-    @cython.locals(i='int', s='int')
-    cdef void learn_adaptive(self, long long f) noexcept nogil
-    @cython.locals(i='int', s='int')
+    cdef void learn(self, long long f) noexcept nogil
     cdef void back_up(self, int until) noexcept nogil
-    @cython.locals(moves='unsigned int', d='int', p='int', v='long long')
-    cdef void settle(self, int s) noexcept nogil
-    @cython.locals(i='int', s='int')
-    cdef void learn_backed_up(self) noexcept nogil
-    @cython.locals(moves='unsigned int', d='int', t='int', v='long long', best='int')
     cdef int best_neighbour(self, int s, long long[::1] values) noexcept nogil
-    @cython.locals(moves='unsigned int', d='int', t='int')
     cdef void know_neighbours(self, int s) noexcept nogil
-    @cython.locals(moves='unsigned int', d='int', delta='long long')
     cdef void state_update(self, int s) noexcept nogil
-    @cython.locals(r='int')
     cdef void add_to_queue(self, int s, long long priority) noexcept nogil
-    cdef void queue_insert(self, int s, long long priority) noexcept nogil
     cdef void queue_remove(self, int s) noexcept nogil
-    @cython.locals(s='int')
     cdef int plan_breadth_first(self) noexcept nogil
-    @cython.locals(s='int', f='long long')
     cdef int plan_best_first(self) noexcept nogil
-    @cython.locals(left='long long', s='int')
     cdef int plan_prioritised(self) noexcept nogil
     cdef bint plan(self) noexcept nogil
     cdef void trace(self, int s) noexcept nogil
-    @cython.locals(d='int')
     cdef int direction(self, int s, int t) noexcept nogil
-    @cython.locals(s='int', t='int', d='int', sum_of_costs='long long')
     cdef int move_agent(self) noexcept nogil
     cdef int run_intervals(self) noexcept nogil
-    @cython.locals(s='int', t='int', i='int', d='int')
     cpdef bint path_is_valid(self)
-    @cython.locals(s='int')
     cpdef h_values(self)

@@ -3,16 +3,14 @@
 """The compiled core of real-time search: look ahead in a local search space, learn h, move.
 
 One source, two modes, as the kernel: compiled by Cython with the C types in local_search.pxd, or plain Python. Nothing
-is validated here: `real_time` does that, and has the table of algorithms.
+is validated here: `real_time` does that, and has the algorithms.
 
 A local search space is what one search reaches from the agent's state. Its states have the search's number, one more
 if they are closed, so a new search touches none. h of a state is learned in the running lesson, or the user-given one;
 to forget what was learned is to begin another lesson.
 
-With a consistent h, f never falls along a search, and a successor's f is at most two steps' cost above its parent's.
-So on maps without costs Open is a ring: a list for every value of f modulo 4096, and a bitmap that leads to the lowest.
-Ties 'lifo' put a state in front of its list, ties 'larger_g' behind those with a larger g. On maps with costs Open is a
-binary heap.
+Open is a binary heap, as in the papers, and as the kernel's is with the papers' ties. Ties 'lifo' take the newest state
+first, ties 'larger_g' the larger g and then the newest.
 """
 
 import numpy as np
@@ -38,12 +36,10 @@ if not cython.compiled:  # local_search.pxd has these for the compiler
         ROOT,
         STRAIGHT,
         WAITED,
-        bit,
         lowest,
         octile,
     )
 
-    RING = 4096  # more than twice a diagonal step
     NEIGHBOURS, BREADTH_FIRST, BEST_FIRST = 0, 1, 2  # look-ahead
     CURRENT, DIJKSTRA, ADAPTIVE, PRIORITISED = 0, 1, 2, 3  # learning
 
@@ -110,70 +106,6 @@ class Heap:
         self.put(s, place)
 
 
-class Ring:
-    """States by f, all within 4096 - 64 of the lowest one, so that no word of the bitmap holds both ends. Newest first,
-    or, if ranked, by larger g and then newest."""
-
-    def __init__(self, states, g, ranked):
-        self.head, self.filled, self.top = zeros(RING, np.int32), zeros(RING // 64, np.uint64), 0
-        self.next, self.prev = zeros(states, np.int32), zeros(states, np.int32)
-        self.g, self.ranked, self.size = g, ranked, 0
-
-    def clear(self):
-        self.top = 0
-        self.size = 0
-
-    def insert(self, s, f):
-        b = f & (RING - 1)
-        self.size += 1
-        if not self.top & bit(b >> 6):
-            self.top |= bit(b >> 6)
-            self.filled[b >> 6] = 0
-        before = NONE
-        after = NONE
-        if self.filled[b >> 6] & bit(b):
-            after = self.head[b]
-        else:
-            self.filled[b >> 6] |= bit(b)
-        if self.ranked:
-            while after != NONE and self.g[after] > self.g[s]:
-                before = after
-                after = self.next[after]
-        self.next[s] = after
-        self.prev[s] = before
-        if after != NONE:
-            self.prev[after] = s
-        if before != NONE:
-            self.next[before] = s
-        else:
-            self.head[b] = s
-
-    def remove(self, s, f):
-        self.size -= 1
-        before = self.prev[s]
-        after = self.next[s]
-        if after != NONE:
-            self.prev[after] = before
-        if before != NONE:
-            self.next[before] = after
-            return
-        b = f & (RING - 1)
-        self.head[b] = after
-        if after == NONE:
-            self.filled[b >> 6] &= ~bit(b)
-            if self.filled[b >> 6] == 0:
-                self.top &= ~bit(b >> 6)
-
-    def lowest_f(self, f):
-        """The lowest f of a ring that is not empty; none is below the given one."""
-        b = f & (RING - 1)
-        words = self.top & ~(bit(b >> 6) - 1)
-        if words == 0:
-            words = self.top
-        word = lowest(words)
-        return f + (((word << 6) + lowest(self.filled[word]) - b) & (RING - 1))
-
-
 class LocalSearch:
     """An agent that searches before it moves, and learns h from every search: see the module's text."""
 
@@ -197,15 +129,12 @@ class LocalSearch:
         self.intervals_left = self.best_v = 0
         self.f_min = self.goal_f = FAR
 
-    def configure(self, look_ahead, learning, avoid_depressions, larger_g, k, depth, movements, queue_size):
-        """The row of the table of algorithms, and its numbers; once, before the first search."""
+    def configure(self, look_ahead, learning, avoid_depressions, larger_g, depth, movements, queue_size):
+        """The rules of the algorithm, and its numbers; once, before the first search."""
         self.look_ahead, self.learning, self.avoid_depressions = look_ahead, learning, avoid_depressions
-        self.larger_g, self.k, self.depth, self.movements = larger_g, k, depth, movements
-        self.queue_size = queue_size
-        best_first, backed_up = look_ahead == BEST_FIRST, learning in (CURRENT, DIJKSTRA)
-        self.ring = Ring(self.states if best_first and not self.weighted else 0, self.g, larger_g)
-        self.heap = Heap(self.states if backed_up or (best_first and self.weighted) else 0)
-        self.v = zeros(self.states if backed_up else 0, np.int64)
+        self.larger_g, self.depth, self.movements, self.queue_size = larger_g, depth, movements, queue_size
+        self.heap = Heap(self.states if learning != PRIORITISED else 0)
+        self.v = zeros(self.states if learning in (CURRENT, DIJKSTRA) else 0, np.int64)
         self.queue = Heap(self.states if learning == PRIORITISED else 0)
         self.evict = Heap(self.states if learning == PRIORITISED else 0)
 
@@ -232,30 +161,14 @@ class LocalSearch:
 
     # ---------------------------------------------------------------------- Open
     def open_insert(self, s):
-        if not self.weighted:
-            self.ring.insert(s, self.g[s] + self.h[s])
-            return
         self.heap.inserted += 1
         self.heap.insert(s, self.g[s] + self.h[s], self.g[s] if self.larger_g else 0, self.heap.inserted)
 
-    def open_remove(self, s):
-        """Takes s out of Open, before its g changes."""
-        if self.weighted:
-            self.heap.remove(s)
-        else:
-            self.ring.remove(s, self.g[s] + self.h[s])
-
     def open_min(self):
         """The first of Open, or NONE; sets f_min. The goal is never in it: it has goal_f."""
-        if self.weighted:
-            s = self.heap.first()
-            self.f_min = FAR if s == NONE else self.heap.key[s]
-            return s
-        if self.ring.size == 0:
-            self.f_min = FAR
-            return NONE
-        self.f_min = self.ring.lowest_f(self.f_min)
-        return self.ring.head[self.f_min & (RING - 1)]
+        s = self.heap.first()
+        self.f_min = FAR if s == NONE else self.heap.key[s]
+        return s
 
     # ---------------------------------------------------------------------- look-ahead
     def begin_search(self):
@@ -283,7 +196,7 @@ class LocalSearch:
             if g >= self.g[t]:
                 return
             if t != self.s_goal:
-                self.open_remove(t)
+                self.heap.remove(t)
             self.g[t] = g
             self.parent[t] = direction
         elif self.is_closed(t):
@@ -310,12 +223,8 @@ class LocalSearch:
     def best_first_search(self):
         """A* for at most k expansions. Returns the state that it would expand next, whose f is f_min, or NONE if Open
         is empty; the goal goes first among equals."""
-        if self.weighted:
-            self.heap.clear()
-        else:
-            self.ring.clear()
+        self.heap.clear()
         self.begin_search()
-        self.f_min = self.h[self.s_current]
         self.open_insert(self.s_current)
         left = self.k
         while True:
@@ -326,7 +235,7 @@ class LocalSearch:
             if left <= 0:
                 return s
             left -= 1
-            self.open_remove(s)
+            self.heap.remove(s)
             self.expand(s)
 
     def breadth_first_search(self):
@@ -368,19 +277,19 @@ class LocalSearch:
                 best = s
             if s == self.s_goal:
                 break
-            self.open_remove(s)
+            self.heap.remove(s)
             s = self.open_min()
             if self.goal_f <= self.f_min and self.goal_f < FAR:
                 s = self.s_goal
         return best
 
     # ---------------------------------------------------------------------- learning
-    def learn_adaptive(self, f):
-        """RTAA*: h(s) := f - g(s) for closed states."""
+    def learn(self, f):
+        """For closed states RTAA* has h(s) := f - g(s), LSS-LRTA* h(s) := v(s)."""
         for i in range(self.reached_count):
             s = self.reached[i]
             if self.is_closed(s):
-                self.h[s] = f - self.g[s]
+                self.h[s] = f - self.g[s] if self.learning == ADAPTIVE else self.v[s]
 
     def back_up(self, until):
         """Dijkstra's algorithm from the frontier inwards: v(s) := min of c(s, t) + v(t), but not less than h(s), for
@@ -398,30 +307,20 @@ class LocalSearch:
             if s == until:
                 return
             self.heap.remove(s)
-            self.settle(s)
-
-    def settle(self, s):
-        moves = self.moves[s]
-        while moves:
-            d = lowest(moves)
-            moves &= moves - 1
-            p = s + self.offset[d]
-            if self.is_closed(p):
-                v = self.cost(s, p, d) + self.v[s]
-                if v < self.h[p]:
-                    v = self.h[p]
-                if v < self.v[p]:
-                    if self.v[p] < FAR:
-                        self.heap.remove(p)
-                    self.v[p] = v
-                    self.heap.insert(p, v, 0, 0)
-
-    def learn_backed_up(self):
-        """LSS-LRTA*: h(s) := v(s) for closed states."""
-        for i in range(self.reached_count):
-            s = self.reached[i]
-            if self.is_closed(s):
-                self.h[s] = self.v[s]
+            moves = self.moves[s]
+            while moves:
+                d = lowest(moves)
+                moves &= moves - 1
+                p = s + self.offset[d]
+                if self.is_closed(p):
+                    v = self.cost(s, p, d) + self.v[s]
+                    if v < self.h[p]:
+                        v = self.h[p]
+                    if v < self.v[p]:
+                        if self.v[p] < FAR:
+                            self.heap.remove(p)
+                        self.v[p] = v
+                        self.heap.insert(p, v, 0, 0)
 
     def best_neighbour(self, s, values):
         """The neighbour t with the least c(s, t) + value(t), which best_v is then, or NONE. Ties go to the first
@@ -474,10 +373,7 @@ class LocalSearch:
             if r == NONE or self.evict.key[r] >= priority:
                 return
             self.queue_remove(r)
-        self.queue_insert(s, priority)
-
-    def queue_insert(self, s, priority):
-        """Among equal priorities the newest is served first, and the oldest is dropped first."""
+        # among equal priorities the newest is served first, and the oldest is dropped first
         self.queue.inserted += 1
         self.queue.insert(s, -priority, 0, self.queue.inserted)
         self.evict.insert(s, priority, 0, -self.queue.inserted)
@@ -508,9 +404,7 @@ class LocalSearch:
             s = self.extract_best_state(s)
         if self.learning == DIJKSTRA:
             self.back_up(NONE)
-            self.learn_backed_up()
-        else:
-            self.learn_adaptive(f)
+        self.learn(f)
         return s
 
     def plan_prioritised(self):
@@ -590,11 +484,9 @@ class LocalSearch:
         return status
 
     # ---------------------------------------------------------------------- for Python
-    def run(self, intervals):
-        """Runs up to this many intervals; ends early at the goal, with no path, and after 4096 moves."""
-        self.intervals_left = intervals
-        if intervals * self.k < 64:
-            return self.run_intervals()
+    def run(self, intervals, k):
+        """Up to this many intervals of k expansions; ends early at the goal, with no path, and after 4096 moves."""
+        self.intervals_left, self.k = intervals, k
         with cython.nogil:
             status = self.run_intervals()
         return status

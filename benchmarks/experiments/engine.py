@@ -22,6 +22,7 @@ import fcntl
 import functools
 import importlib.metadata
 import json
+import math
 import multiprocessing
 import os
 import platform
@@ -30,15 +31,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
+import pandas as pd
 from tqdm import tqdm
 
 from benchmarks.experiments.trials import KEY, MapInstance, Part, Task, tasks_of
@@ -55,34 +56,31 @@ GroupKey = TypeVar('GroupKey', bound=Hashable)
 
 # ---------------------------------------------------------------------- what an experiment is
 class TaskOutcome(NamedTuple):
-    """The rows of a task, and the traceback of its first failure. Measurements have no task."""
+    """The rows of a task, and the traceback of its first failure."""
 
-    task: Task | None
+    task: Task
     rows: list[Row]
     error: str = ''
 
 
-def one_run(row: Row) -> int:
-    return 1
-
-
 class RunPlan(NamedTuple):
-    """The runs of a measurement, and how far each row takes the progress bar towards the total."""
+    """The rows of a measurement, and how many there will be, if that is known."""
 
-    total: int
-    runs: Iterator[Row]
-    unit: str = 'run'
-    progress: Callable[[Row], int] = one_run
+    total: int | None
+    rows: Iterator[Row]
 
 
 class Experiment(NamedTuple):
-    """A measurement: plan() returns the runs for the options, summary() a text about the rows."""
+    """A measurement: plan() returns the runs for the options, summary() a text about the rows.
+
+    arguments: options of its own; name -> keywords of add_argument().
+    """
 
     name: str
     help: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
     plan: Callable[[argparse.Namespace], RunPlan]
     summary: Callable[[list[Row]], str]
+    arguments: Mapping[str, dict[str, Any]] = MappingProxyType({})
 
 
 class PartOptions(NamedTuple):
@@ -97,7 +95,6 @@ class PaperExperiment(NamedTuple):
     """An experiment of a paper, or one of ours beside them. parts(): its figures and tables for the options."""
 
     name: str
-    paper: str
     title: str
     parts: Callable[[PartOptions], tuple[Part, ...]]
 
@@ -106,15 +103,11 @@ class PaperExperiment(NamedTuple):
 class RowFile:
     """A CSV file of rows. While it is open no other process can write to it.
 
-    With a key, a row can be found by its key columns, and put_in_order() sorts the file by them. Without one, rows
-    whose columns differ from those in the file go to NAME-2.csv, and so on.
+    With a key, a row can be found by its key columns, and put_in_order() sorts the file by them.
     """
 
     def __init__(self, path: Path, key: tuple[str, ...] = ()) -> None:
         self.path, self.key = path, key
-        self._open()
-
-    def _open(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open('a+', newline='')
         try:
@@ -140,27 +133,16 @@ class RowFile:
     def append(self, rows: Sequence[Row]) -> None:
         """Writes the rows to the disk before it returns."""
         for row in rows:
-            if list(row) != self.columns:
-                self._begin_columns(list(row))
+            if not self.columns:
+                self.columns = list(row)
+                csv.writer(self._file).writerow(self.columns)
+            if others := ', '.join(sorted(set(row) ^ set(self.columns))):
+                raise SystemExit(f'{self.path} has other columns ({others}); move it away, or give another --out')
             csv.DictWriter(self._file, self.columns).writerow(row)
             self.rows.append({name: str(value) for name, value in row.items()} if self.key else row)
             self._keys.add(self.key_of(row))
         self._file.flush()
         os.fsync(self._file.fileno())
-
-    def _begin_columns(self, columns: list[str]) -> None:
-        first, number = self.path, 1
-        while self.columns not in ([], columns):
-            if self.rows or self.key:
-                others = ', '.join(sorted(set(columns) ^ set(self.columns)))
-                raise SystemExit(f'{self.path} has other columns ({others}); move it away, or give another --out')
-            number += 1
-            self.close()
-            self.path = first.with_stem(f'{first.stem}-{number}')
-            self._open()
-        if not self.columns:
-            self.columns = columns
-            csv.writer(self._file).writerow(columns)
 
     def put_in_order(self) -> None:
         """Sorts the rows by their key. The file on the disk is complete at any time."""
@@ -190,17 +172,19 @@ def _natural(text: str) -> tuple[int, float, str]:
 # ---------------------------------------------------------------------- running
 def run_measurement(experiment: Experiment, options: argparse.Namespace) -> int:
     """Runs it, writes each row, and prints a summary, also after Ctrl-C; returns the exit code."""
+    options.scale = options.scale or (0.2 if options.quick else 1.0)
     plan = experiment.plan(options)
     file = RowFile(options.out or Path('results') / f'{experiment.name}.csv')
     same = {'experiment': experiment.name, 'seed': options.seed, 'quick': options.quick}
     measured: list[Row] = []
 
-    def outcomes() -> Generator[TaskOutcome, None, None]:
-        for row in plan.runs:
+    broken = ''
+    try:
+        for row in tqdm(plan.rows, experiment.name, plan.total, unit='row'):
             measured.append(row)
-            yield TaskOutcome(None, [{'date': now(), **provenance(), **same, **row}])
-
-    broken, _ = _collect(file, outcomes(), tqdm(desc=experiment.name, total=plan.total, unit=plan.unit), plan.progress)
+            file.append([{'date': now(), **provenance(), **same, **row}])
+    except KeyboardInterrupt:
+        broken = 'interrupted'
     file.close()
     if broken:
         print(f'\n{broken} after {len(measured)} runs; their rows are kept')
@@ -224,12 +208,22 @@ def run_paper_experiment(experiment: PaperExperiment, options: argparse.Namespac
     commit = note_session(file.path, options)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's queue ends a job with it
 
-    def outcomes() -> Generator[TaskOutcome, None, None]:
-        with contextlib.closing(run_tasks(left, options)) as finished:
-            for task, rows, error in finished:
-                yield TaskOutcome(task, [{**row, 'commit': commit} for row in rows], error)
-
-    broken, failed = _collect(file, outcomes(), tqdm(desc=name, total=missing, unit='run'), one_run)
+    failed: list[TaskOutcome] = []
+    broken = ''
+    try:
+        with (
+            contextlib.closing(run_tasks(left, options)) as finished,
+            tqdm(desc=name, total=missing, unit='row') as bar,
+        ):
+            for outcome in finished:
+                file.append([{**row, 'commit': commit} for row in outcome.rows])
+                if outcome.error:
+                    failed.append(outcome)
+                bar.update(len(outcome.task.settings))
+    except KeyboardInterrupt:
+        broken = 'interrupted'
+    except BrokenProcessPool as error:
+        broken = str(error)
     file.put_in_order()
     file.close()
     keys = {file.key_of(key) for task in wanted for key in task.known_columns()}
@@ -240,30 +234,10 @@ def run_paper_experiment(experiment: PaperExperiment, options: argparse.Namespac
     if broken:
         print(f'{broken}: the same command continues')
     for task, _, trace in failed[:3]:
-        assert task is not None
-        print(f'\nfailed: {task.part}, {task.map.name}, problem {task.problem}\n{trace}', file=sys.stderr)
+        print(f'\nfailed: {task.part.name}, {task.map.name}, problem {task.problem}\n{trace}', file=sys.stderr)
     if failed:
         print(f'{len(failed)} tasks have failed; the same command tries them again', file=sys.stderr)
     return 130 if broken == 'interrupted' else int(bool(broken or failed))
-
-
-def _collect(
-    file: RowFile, arriving: Generator[TaskOutcome, None, None], bar: Any, progress: Callable[[Row], int]
-) -> tuple[str, list[TaskOutcome]]:
-    """Writes rows as they arrive; returns why it ended early, if it did, and the outcomes with an error."""
-    failed: list[TaskOutcome] = []
-    try:
-        with contextlib.closing(arriving), bar:
-            for outcome in arriving:
-                file.append(outcome.rows)
-                if outcome.error:
-                    failed.append(outcome)
-                bar.update(len(outcome.task.settings) if outcome.task else sum(map(progress, outcome.rows)))
-    except KeyboardInterrupt:
-        return 'interrupted', failed
-    except BrokenProcessPool as error:
-        return str(error), failed
-    return '', failed
 
 
 def chosen_parts(parts: tuple[Part, ...], name: str | None) -> tuple[Part, ...]:
@@ -319,6 +293,38 @@ def on_processes(tasks: list[Task], jobs: int) -> Generator[TaskOutcome, None, N
         pool.shutdown()
 
 
+def on_cluster(tasks: list[Task], address: str) -> Generator[TaskOutcome, None, None]:
+    """Runs tasks on a Dask cluster whose workers have these sources and see the maps under the same path."""
+    try:
+        from dask.distributed import Client
+
+        client = Client(address)
+    except ImportError as error:
+        raise SystemExit(f"--scheduler needs Dask: pip install 'tb_planner[cluster]' ({error})") from error
+    except OSError as error:
+        raise SystemExit(f'no Dask scheduler at {address}: {error}') from error
+    with client, client.get_executor() as pool:
+        check_versions(client.run(source_version))
+        task_of = {pool.submit(attempt, task, pure=False): task for task in tasks}
+        for future in as_completed(task_of):
+            try:
+                yield future.result()
+            except Exception:  # its worker has died
+                yield TaskOutcome(task_of[future], [], traceback.format_exc())
+
+
+def source_version() -> str:
+    """The version of the sources that this process runs."""
+    found = provenance()
+    return f'tb_planner {found["tb_planner"]}, {found["commit"][:12]}{"+" * found["dirty"]}'
+
+
+def check_versions(found: Mapping[str, str]) -> None:
+    """Rows name the commit of this process, so the workers have to run the same sources."""
+    if others := [f'{worker} ({theirs})' for worker, theirs in found.items() if theirs != source_version()]:
+        raise SystemExit(f'workers run other sources than {source_version()}: {", ".join(others)}')
+
+
 def _begin_worker() -> None:
     """The parent handles Ctrl-C; a worker whose parent is gone ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -329,33 +335,6 @@ def _end_with_parent() -> None:
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)
-
-
-def on_cluster(tasks: list[Task], address: str) -> Generator[TaskOutcome, None, None]:
-    """Runs tasks on a Dask cluster whose workers have these sources and see the maps under the same path."""
-    try:
-        from dask.distributed import Client
-        from dask.distributed import as_completed as as_finished
-    except ImportError as error:
-        raise SystemExit(f"--scheduler needs Dask: pip install 'tb_planner[cluster]' ({error})") from error
-    try:
-        client = Client(address)
-    except OSError as error:
-        raise SystemExit(f'no Dask scheduler at {address}: {error}') from error
-    with client:
-        check_versions(client.run(source_version))
-        futures = client.map(attempt, tasks, pure=False)
-        task_of = {future.key: task for future, task in zip(futures, tasks, strict=True)}
-        try:
-            for future in as_finished(futures):
-                try:
-                    outcome = future.result()
-                except Exception:  # its worker has died
-                    outcome = TaskOutcome(task_of[future.key], [], traceback.format_exc())
-                yield outcome
-                future.release()
-        finally:
-            client.cancel(futures)
 
 
 # ---------------------------------------------------------------------- provenance
@@ -377,20 +356,6 @@ def provenance() -> dict[str, Any]:
         'python': platform.python_version(),
         **{package: _package_version(package) for package in PACKAGES},
     }
-
-
-def source_version() -> str:
-    """The version of the sources that this process runs."""
-    found = provenance()
-    plus = '+' * found['dirty']
-    return f'tb_planner {found["tb_planner"] or "from sources"}, {found["commit"][:12]}{plus}'.rstrip(', ')
-
-
-def check_versions(found: dict[str, str]) -> None:
-    """Rows name the commit of this process, so the workers have to run the same sources."""
-    if others := {worker: theirs for worker, theirs in found.items() if theirs != source_version()}:
-        listed = ', '.join(f'{worker} ({theirs})' for worker, theirs in others.items())
-        raise SystemExit(f'workers run other sources than {source_version()}: {listed}')
 
 
 def note_session(path: Path, options: argparse.Namespace) -> str:
@@ -419,41 +384,25 @@ def _git(*arguments: str) -> str:
 
 
 def _cpu_model() -> str:
-    cpuinfo = Path('/proc/cpuinfo')
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith('model name'):
-                return line.partition(':')[2].strip()
+    with contextlib.suppress(OSError):
+        if found := re.search(r'model name\s*: (.*)', Path('/proc/cpuinfo').read_text()):
+            return found[1].strip()
     return platform.processor()
 
 
 # ---------------------------------------------------------------------- summaries
 def summary(rows: list[Row]) -> str:
     """Means over the problems that were solved, for each point of each curve."""
-    header = (
-        *('part', 'set', 'series', '', 'x', 'rate', 'arrived', 'cost/optimal', 'moves', 'back-moves'),
-        *('non-optimal', 'intervals', 'expansions', 'time ms'),
-    )
-    lines = []
-    names = ('part', 'set', 'series', 'unit', 'x', 'rate')
-    for key, group in grouped(rows, lambda row: tuple(row[name] for name in names)).items():
-        arrived = [row for row in group if row['status'] == 'AT_GOAL']
-        if arrived:
-            figures = ('moves', 'back_moves', 'non_optimal_moves', 'intervals', 'expansions')
-            means = [mean(float(row[name] or 'nan') for row in arrived) for name in figures]
-            ratio = mean(float(row['cost']) / float(row['optimal_cost']) for row in arrived)
-            ms = 1e3 * mean(float(row['search_time_s']) for row in arrived)
-            lines.append((*key, f'{len(arrived)}/{len(group)}', ratio, *means, ms))
-        else:
-            lines.append((*key, f'0/{len(group)}', *[''] * 7))
-    return table(header, lines)
-
-
-def timed_s(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Returns the seconds that the call took, and its result."""
-    begin = time.perf_counter()
-    result = call()
-    return time.perf_counter() - begin, result
+    figures = ['moves', 'back_moves', 'non_optimal_moves', 'intervals', 'expansions', 'search_time_s']
+    frame = pd.DataFrame(rows).assign(runs=1)
+    frame[figures] = frame[figures].apply(pd.to_numeric)
+    frame['cost/optimal'] = pd.to_numeric(frame.cost) / pd.to_numeric(frame.optimal_cost)
+    frame['arrived'] = (frame.status == 'AT_GOAL').astype(int)
+    frame.loc[frame.arrived == 0, [*figures, 'cost/optimal']] = math.nan
+    settings = frame.groupby(['part', 'set', 'series', 'unit', 'x', 'rate'], sort=False)
+    means = settings[['cost/optimal', *figures]].mean()
+    lines = pd.concat([settings[['arrived', 'runs']].sum(), means], axis=1).reset_index()
+    return table(list(lines.columns), lines.itertuples(index=False, name=None))
 
 
 def grouped(rows: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:
@@ -462,14 +411,6 @@ def grouped(rows: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[Group
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     return groups
-
-
-def mean(values: Iterable[float]) -> float:
-    return float(np.mean(list(values)))
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    return float(np.exp(np.mean(np.log(list(values)))))
 
 
 def table(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
@@ -485,6 +426,8 @@ def table(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
 def _shown(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
+    if math.isnan(value):
+        return '–'
     return f'{value:.0f}' if abs(value) >= 1000 else f'{value:.4g}'
 
 
@@ -494,8 +437,8 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--maps', type=Path, metavar='DIR', help="MovingAI's maps (default: generated maps)")
     parser.add_argument('--problems', type=positive, metavar='N', help="on each map, in place of the paper's number")
     parser.add_argument('--jobs', type=positive, default=os.cpu_count() or 1, metavar='N', help='processes (all cores)')
-    parser.add_argument('--quick', action='store_true', help='small generated maps, few problems: seconds')
     parser.add_argument('--scheduler', metavar='ADDRESS', help='a Dask scheduler, in place of --jobs')
+    parser.add_argument('--quick', action='store_true', help='small generated maps, few problems: seconds')
     parser.add_argument('--seed', type=int, default=0, help='of problems and worlds, not of maps (0)')
     parser.add_argument('--out', type=Path, metavar='DIR', help='folder of the CSV file (results)')
 

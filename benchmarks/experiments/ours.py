@@ -167,5 +167,5 @@ def changing_maps(options: PartOptions) -> tuple[tuple[MapSource, ...], int]:
     return (random_for_each_problem(250 if options.quick else SIZE, OBSTACLES),), count
 
 
-OURS = PaperExperiment('ours', 'ours', 're-opening, exact ties, lazy as printed and corner cutting, switched', switches)
-OURS_REPLANNING = PaperExperiment('ours-replanning', 'ours', 'D* Lite against RTB-WA* on changing maps', replanning)
+OURS = PaperExperiment('ours', 're-opening, exact ties, lazy as printed and corner cutting, switched', switches)
+OURS_REPLANNING = PaperExperiment('ours-replanning', 'D* Lite against RTB-WA* on changing maps', replanning)

@@ -59,4 +59,4 @@ def parts(options: PartOptions) -> tuple[Part, ...]:
     )
 
 
-PAPER_2009 = PaperExperiment('2009', '2009', 'real-time search, early and late acting, enhancements', parts)
+PAPER_2009 = PaperExperiment('2009', 'real-time search, early and late acting, enhancements', parts)

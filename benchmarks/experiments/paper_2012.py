@@ -71,5 +71,5 @@ def _tables(options: PartOptions, unit: str, lengths: tuple[float, ...]) -> tupl
     )
 
 
-PAPER_2012 = PaperExperiment('2012', '2012', 'the game time model, intervals of k expansions', by_expansions)
-PAPER_2012_TIME = PaperExperiment('2012-time', '2012', 'the game time model, intervals of time', by_time)
+PAPER_2012 = PaperExperiment('2012', 'the game time model, intervals of k expansions', by_expansions)
+PAPER_2012_TIME = PaperExperiment('2012-time', 'the game time model, intervals of time', by_time)

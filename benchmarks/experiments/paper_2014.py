@@ -28,22 +28,16 @@ def static(options: PartOptions) -> tuple[Part, ...]:
     the larger g, too (the paper has that for TB-WA* alone). Runtimes are those of the compiled kernel, whose Open is a
     binary heap with these ties, as the paper's.
     """
-    sets = (*SMALL_MAPS, 'StarCraft')
-    if not options.quick:
-        return tuple(
-            Part(
-                'Figures 1-4',
-                maps_of(name, options.maps),
-                options.problems or PROBLEMS,
-                static_settings(STARCRAFT_LOOK_AHEADS if name == 'StarCraft' else LOOK_AHEADS, WEIGHTS),
-            )
-            for name in sets
-        )
-    scales = dict.fromkeys(SMALL_MAPS, 0.4) | {'StarCraft': 0.4}
-    settings = static_settings((1, 16, 256), (1.0, 1.4, 3.0))
+    most, scale, count = (3, 0.4, 5) if options.quick else (None, 1.0, PROBLEMS)
+
+    def settings(set_name: str) -> tuple[Setting, ...]:
+        if options.quick:
+            return static_settings((1, 16, 256), (1.0, 1.4, 3.0))
+        return static_settings(STARCRAFT_LOOK_AHEADS if set_name == 'StarCraft' else LOOK_AHEADS, WEIGHTS)
+
     return tuple(
-        Part('Figures 1-4', maps_of(name, options.maps, 3, scales[name]), options.problems or 5, settings)
-        for name in sets
+        Part('Figures 1-4', maps_of(name, options.maps, most, scale), options.problems or count, settings(name))
+        for name in (*SMALL_MAPS, 'StarCraft')
     )
 
 
@@ -103,5 +97,5 @@ def greedy(k: float, suffix: str = '', *, ties: str = 'larger_g') -> Setting:
     return Setting(f'TB-GBFS{suffix}', 'tb_gbfs', k, options=(('restart', 'lazy'), ('ties', ties)))
 
 
-PAPER_2014 = PaperExperiment('2014', '2014', 'static maps: cost, time, non-optimal moves, back-moves', static)
-PAPER_2014_DYNAMIC = PaperExperiment('2014-dynamic', '2014', 'changing maps; lazy against eager restarts', dynamic)
+PAPER_2014 = PaperExperiment('2014', 'static maps: cost, time, non-optimal moves, back-moves', static)
+PAPER_2014_DYNAMIC = PaperExperiment('2014-dynamic', 'changing maps; lazy against eager restarts', dynamic)

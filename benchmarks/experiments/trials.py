@@ -8,6 +8,7 @@ out, nor what it did before.
 from __future__ import annotations
 
 import functools
+import heapq
 import itertools
 import math
 import time
@@ -22,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmarks.baselines import BASELINES
 from benchmarks.experiments import terrain
-from benchmarks.experiments.floating_ties import floating_a_star
 from benchmarks.experiments.terrain import Blocked, Cell, GridProblem, octile
 from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, Status, TimeBoundedPlanner, Unknown, find_path
 from tb_planner.maps.files import read_map
@@ -38,6 +38,7 @@ GENERATORS: dict[str, Callable[..., Blocked]] = {
     'caves': terrain.caves,
     'random': terrain.random_obstacles,
 }
+STEPS = [(dx, dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dx or dy]
 LRTA_LIMIT = 1000  # expansions an action; the 2009 paper's cut-off
 DRAWS = 10_000
 MS_AT_FIRST = 3800  # expansions a millisecond, to begin with
@@ -82,16 +83,7 @@ class Setting:
     corner_cutting: bool = False
 
     def columns(self) -> Row:
-        return {
-            'world': self.world,
-            'rate': self.rate,
-            'corner_cutting': self.corner_cutting,
-            'series': self.series,
-            'algorithm': self.algorithm,
-            'options': ' '.join(f'{name}={value}' for name, value in self.options),
-            'unit': self.unit,
-            'x': self.x,
-        }
+        return {**vars(self), 'options': ' '.join(f'{name}={value}' for name, value in self.options)}
 
 
 @dataclass(frozen=True)
@@ -116,19 +108,16 @@ class Task:
     """All trials of a part with one problem: they share its map and its shortest path."""
 
     experiment: str
-    part: str
+    part: Part
     map: MapSource
     problem: int
     settings: tuple[Setting, ...]
     seed: int
-    cost_range: tuple[float, float]
-    game_time: bool
-    max_intervals: int
 
     def known_columns(self) -> list[Row]:
         """What is known of its rows before."""
         same = {
-            **{'experiment': self.experiment, 'part': self.part, 'set': self.map.set, 'map': self.map.name},
+            **{'experiment': self.experiment, 'part': self.part.name, 'set': self.map.set, 'map': self.map.name},
             **{'generated': self.map.generated, 'problem': self.problem, 'seed': self.seed},
         }
         return [{**same, **setting.columns()} for setting in self.settings]
@@ -140,10 +129,7 @@ class Task:
 def tasks_of(experiment: str, parts: tuple[Part, ...], seed: int) -> Iterator[Task]:
     for part in parts:
         for source, problem in itertools.product(part.maps, range(part.problems)):
-            yield Task(
-                *(experiment, part.name, source, problem, part.settings, seed),
-                *(part.cost_range, part.game_time, part.max_intervals),
-            )
+            yield Task(experiment, replace(part, maps=(), settings=()), source, problem, part.settings, seed)
 
 
 class SharedGrid(Grid):
@@ -168,15 +154,18 @@ class MapInstance:
         self.world_seed = int(self.random.integers(2**31))
         partly = {setting.world == 'partly unknown' for setting in task.settings}
         if len(partly) != 1:
-            raise ValueError(f'{task.part} has partly unknown terrain and another; their problems would differ')
+            raise ValueError(f'{task.part.name} has partly unknown terrain and another; their problems would differ')
         self.true = self._with_surprises() if partly.pop() else self.known
-        self._grids: dict[bool, Grid] = {}
-        self._costs: dict[bool, float] = {}
-        self._distances: dict[bool, Any] = {}
+        # by corner rule: the true map, on which the static world's agents search one after the other; what its shortest
+        # path costs, in a changing world at first; and the distances to the goal
+        self.grid = functools.cache(lambda cutting: Grid(self.true, corner_cutting=cutting))
+        self._optimal_cost = functools.cache(lambda cutting: find_path(self.grid(cutting), *self.problem).cost)
+        self._distances = functools.cache(lambda cutting: distances_to(self.grid(cutting), self.problem.goal))
         self.problem = self._draw()
 
     def trial(self, setting: Setting) -> Row:
-        optimal_cost = self._optimal(setting)  # first: its search takes the memory that all of them use
+        # first: its search takes the memory that all of them use
+        optimal_cost = round(self._optimal_cost(setting.corner_cutting), 6)
         if setting.algorithm == 'floating_a_star':
             run, k, refused = floating_a_star(self.true, *self.problem, setting.corner_cutting), 0, 0
         else:
@@ -187,17 +176,11 @@ class MapInstance:
             **{'start_x': x0, 'start_y': y0, 'goal_x': x1, 'goal_y': y1, 'optimal_cost': optimal_cost},
             **{'status': run.status.name, 'cost': round(run.cost, 6)},
             **{'moves': run.moves, 'back_moves': run.back_moves, 'non_optimal_moves': self._non_optimal(setting, run)},
-            **{'intervals': run.intervals + self.task.game_time, 'expansions': run.expansions},
+            **{'intervals': run.intervals + self.task.part.game_time, 'expansions': run.expansions},
             **{'searches': run.searches, 'refused_moves': refused, 'k': k, 'search_time_s': f'{run.search_time_s:.6f}'},
             'aside_when_found': self._aside_when_found(setting),
             'first_path_intervals': self._first_path_intervals(setting, k),
         }
-
-    def grid(self, corner_cutting: bool) -> Grid:
-        """The true map; the static world's agents search on it, one after the other."""
-        if corner_cutting not in self._grids:
-            self._grids[corner_cutting] = Grid(self.true, corner_cutting=corner_cutting)
-        return self._grids[corner_cutting]
 
     def _run(self, setting: Setting, k: int | None) -> tuple[Run, int, int]:
         """The run, the expansions that an interval had, and how many moves the map refused."""
@@ -205,7 +188,7 @@ class MapInstance:
         if grid.spare_search is None:
             grid.prepare()
         agent = new_agent(setting, grid, self.problem, self.world_seed, k)
-        run = move_to_goal(agent, world, max_intervals=self.task.max_intervals, clock=time.thread_time)
+        run = move_to_goal(agent, world, max_intervals=self.task.part.max_intervals, clock=time.thread_time)
         refused, budget = getattr(agent, 'refused_moves', 0), agent.k
         if release := getattr(agent, 'release', None):
             release()
@@ -267,7 +250,7 @@ class MapInstance:
         corner rule; drawn again until the shortest path's cost is in the range."""
         surprises = self.true is not self.known
         cells = component_cells(self.true) if surprises else cells_of(self.task.map, self.task.problem)
-        least, most = self.task.cost_range
+        least, most = self.task.part.cost_range
         width = self.true.shape[1]
         for _ in range(DRAWS):
             (y0, y1), (x0, x1) = np.divmod(self.random.choice(cells, 2, replace=False), width)
@@ -278,21 +261,12 @@ class MapInstance:
                 return problem
         raise ValueError(f'{self.task.map.name}: in {DRAWS} draws no problem costs from {least} to {most}')
 
-    def _optimal(self, setting: Setting) -> float:
-        """What the shortest path costs on the true map; in a changing world on the map as it was at first."""
-        if setting.corner_cutting not in self._costs:
-            cost = find_path(self.grid(setting.corner_cutting), *self.problem).cost
-            self._costs[setting.corner_cutting] = round(cost, 6)
-        return self._costs[setting.corner_cutting]
-
     def _non_optimal(self, setting: Setting, run: Run) -> int | str:
         """Moves on no shortest path to the goal; on a static map."""
         if setting.world != 'static' or not run.cells:
             return ''
         grid = self.grid(setting.corner_cutting)
-        if setting.corner_cutting not in self._distances:
-            self._distances[setting.corner_cutting] = distances_to(grid, self.problem.goal)
-        distances = self._distances[setting.corner_cutting]
+        distances = self._distances(setting.corner_cutting)
         numbers = np.fromiter(itertools.chain.from_iterable(run.cells), np.int32, 2 * len(run.cells))
         states = numbers[1::2] * np.int32(grid.width) + numbers[::2]
         ahead = distances.g_values(states)
@@ -316,6 +290,47 @@ def new_agent(setting: Setting, grid: Grid, problem: GridProblem, seed: int, k: 
         options['seed'] = seed
     expansions = budget.expansions if isinstance(budget, Resources) else budget
     return BASELINES[name](grid, *problem, expansions, **options)
+
+
+def floating_a_star(blocked: Blocked, start: Cell, goal: Cell, corner_cutting: bool = False) -> Run:
+    """A* with a floating √2: what ties cost that are not exact. Plain Python, to be compared by its expansions alone.
+
+    Larger g first within equal f, as in the papers; but g and f are sums of floating numbers, so that equal paths
+    differ in their last bit and few states are tied. The record of a search; nobody moves.
+    """
+    grid = Grid(blocked, corner_cutting=corner_cutting)
+    began = time.thread_time()
+    g = {start: 0.0}
+    closed: set[Cell] = set()
+    opened = [(octile(start, goal), 0.0, start)]
+    while opened:
+        _, minus_g, s = heapq.heappop(opened)
+        if s == goal:
+            break
+        if s in closed:
+            continue
+        closed.add(s)
+        for dx, dy in STEPS:
+            t = s[0] + dx, s[1] + dy
+            if t in closed or not grid.contains(t) or math.isinf(grid.step_cost(s, t)):
+                continue
+            new = (math.sqrt(2) if dx and dy else 1.0) - minus_g
+            if new < g.get(t, math.inf):
+                g[t] = new
+                heapq.heappush(opened, (new + octile(t, goal), -new, t))
+    found = goal in g
+    return Run(
+        status=Status.AT_GOAL if found else Status.NO_PATH,
+        cost=g.get(goal, math.inf),
+        moves=0,
+        back_moves=0,
+        non_optimal_moves=None,
+        intervals=0,
+        expansions=len(closed),
+        searches=1,
+        search_time_s=time.thread_time() - began,
+        cells=[],
+    )
 
 
 @functools.lru_cache(maxsize=2)

@@ -10,7 +10,6 @@ import math
 import os
 import sys
 import time
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +25,14 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
+from std_msgs.msg import Header
 
 from benchmarks.node import measuring
 from benchmarks.node.changing_rooms import Things, corners, rooms
 from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
 from tb_planner.ros.publishers import pose_message
+from tb_planner.ros.simulator_node import map_message, update_message
+from tb_planner.simulation.simulator import PublishedMap
 
 RESOLUTION_M = 0.05
 SPEED_M_S = 0.5
@@ -55,6 +57,7 @@ _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _ALL = QoSProfile(depth=1000)
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _NO_TIME = Time()
+_HEADER = Header(frame_id='map')
 _TICKS_S = os.sysconf('SC_CLK_TCK')
 
 Place = tuple[float, float]
@@ -106,6 +109,11 @@ class Robot:
     def looks_ahead(self) -> bool:
         return self.waypoint is not None and math.dist(self.place, self.waypoint) > AHEAD_M
 
+    def forget(self) -> None:
+        """From now on it is measured; the last diagnostics are what is counted from."""
+        del self.received_ns[:], self.diagnostics[:-1], self.reactions_ms[:]
+        self.without_reaction = 0
+
     def give_goal(self) -> None:
         self._goal.publish(pose_message(Pose2D(*self.goal), 'map', _NO_TIME))
 
@@ -145,7 +153,8 @@ class Playground:
         self._size = scene.size
         self._random = np.random.default_rng([scene.seed, 1])
         self._geometry = MapGeometry(scene.size, scene.size, RESOLUTION_M)
-        self._message = bytearray(serialize_message(map_message(rooms(scene.size))))
+        whole = map_message(PublishedMap(rooms(scene.size), self._geometry, None), _HEADER)
+        self._message = bytearray(serialize_message(whole))
         cells = np.frombuffer(self._message, np.int8, scene.size**2, len(self._message) - scene.size**2)
         self._occupancy = cells.reshape(scene.size, scene.size)
         self._things = Things(self._occupancy, scene.thing, scene.seed)
@@ -158,7 +167,11 @@ class Playground:
             for i, namespace in enumerate(scene.namespaces)
         ]
         self._maps = node.create_publisher(OccupancyGrid, 'map', _LATCHED)
-        self._updates: _Updates | None = _Updates(node) if scene.patches else None
+        self._updates: Any = None
+        if scene.patches:
+            from map_msgs.msg import OccupancyGridUpdate  # may not be installed
+
+            self._updates = node.create_publisher(OccupancyGridUpdate, 'map_updates', QoSProfile(depth=PATCHES))
         node.create_subscription(DiagnosticArray, '/diagnostics', self._take_diagnostics, _ALL)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(POSE_PERIOD_S, self._step_robots, clock=steady)
@@ -217,7 +230,8 @@ class Playground:
         if self._updates is None:
             self._maps.publish(bytes(self._message))
             return
-        self._updates.publish(window, self._occupancy[window.slices])
+        changed = PublishedMap(self._occupancy, self._geometry, window)
+        self._updates.publish(update_message(changed, self._updates.msg_type, _HEADER))
 
     def _keep_clear(self) -> list[Box]:
         """Where robots are and go to."""
@@ -228,24 +242,6 @@ class Playground:
     def _cell_of(self, place: Place | None) -> Cell:
         assert place is not None
         return self._geometry.cell_at(*place)
-
-
-class _Updates:
-    """Publishes map_msgs/OccupancyGridUpdate, which may not be installed."""
-
-    def __init__(self, node: Node) -> None:
-        from map_msgs.msg import OccupancyGridUpdate
-
-        self._type = OccupancyGridUpdate
-        self._publisher = node.create_publisher(OccupancyGridUpdate, 'map_updates', QoSProfile(depth=PATCHES))
-
-    def publish(self, window: Box, occupancy: NDArray[np.int8]) -> None:
-        message = self._type()
-        message.header.frame_id = 'map'
-        message.x, message.y = window.x0, window.y0
-        message.width, message.height = window.x1 - window.x0, window.y1 - window.y0
-        message.data = array('b', occupancy.tobytes())
-        self._publisher.publish(message)
 
 
 def process_time_s(pid: int) -> float:
@@ -261,42 +257,9 @@ def machine_time_s() -> tuple[float, float]:
     return user + nice + system + irq + softirq, steal
 
 
-class RobotStopWatch:
-    """From its making to stop(): what planners, this process and the whole machine took, and what robots received."""
-
-    def __init__(self, robots: list[Robot], pids: list[int]) -> None:
-        self._robots = robots
-        self._pids = pids
-        for robot in robots:
-            del robot.received_ns[:], robot.diagnostics[:-1], robot.reactions_ms[:]
-            robot.without_reaction = 0
-        self._before = self._used_s()
-        self._machine_s = machine_time_s()
-        self._began_s = time.monotonic()
-
-    def _used_s(self) -> list[float]:
-        return [process_time_s(pid) for pid in (*self._pids, os.getpid())]
-
-    def stop(self) -> dict[str, Any]:
-        time_s = time.monotonic() - self._began_s
-        *planners, bench_world = (100 * (now - before) / time_s for now, before in zip(self._used_s(), self._before))
-        busy, stolen = (100 * (now - before) / time_s for now, before in zip(machine_time_s(), self._machine_s))
-        return {
-            'seconds': time_s,
-            'playground_percent': bench_world,
-            'others_percent': max(busy - sum(planners) - bench_world, 0.0),
-            'stolen_percent': stolen,
-            'robots': [
-                {
-                    'planner_percent': percent,
-                    'received_s': [received_ns / 1e9 for received_ns in robot.received_ns],
-                    'reactions_ms': list(robot.reactions_ms),
-                    'without_reaction': robot.without_reaction,
-                    'diagnostics': robot.diagnostics,  # those that come after this, too
-                }
-                for robot, percent in zip(self._robots, planners)
-            ],
-        }
+def used_s(pids: list[int]) -> NDArray[np.float64]:
+    """What each process and the whole machine took so far, and what was stolen from it."""
+    return np.array([*map(process_time_s, pids), *machine_time_s()])
 
 
 def distance_m(point: Place, begin: Place, end: Place) -> float:
@@ -305,16 +268,6 @@ def distance_m(point: Place, begin: Place, end: Place) -> float:
     along = (x * dx + y * dy) / max(dx * dx + dy * dy, 1e-12)
     part = min(max(along, 0.0), 1.0)
     return math.hypot(x - part * dx, y - part * dy)
-
-
-def map_message(occupancy: NDArray[np.int8]) -> OccupancyGrid:
-    message = OccupancyGrid()
-    message.header.frame_id = 'map'
-    message.info.height, message.info.width = occupancy.shape
-    message.info.resolution = RESOLUTION_M
-    message.info.origin.orientation.w = 1.0
-    message.data = array('b', occupancy.tobytes())
-    return message
 
 
 def _holds(box: Box, cell: Cell) -> bool:
@@ -333,9 +286,29 @@ def play(watch: measuring.NodeWatch, scene: BenchScene) -> dict[str, Any]:
         'not every robot received diagnostics',
     )
     watch.wait(SETTLE_S)
-    stop_watch = RobotStopWatch(robots, scene.pids)
+    for robot in robots:
+        robot.forget()
+    pids = [*scene.pids, os.getpid()]
+    began_s, before_s = time.monotonic(), used_s(pids)
     watch.wait(scene.seconds)
-    figures = stop_watch.stop()
+    time_s = time.monotonic() - began_s
+    *planners, bench_world_percent, busy, stolen = (100 * (used_s(pids) - before_s) / time_s).tolist()
+    figures = {
+        'seconds': time_s,
+        'playground_percent': bench_world_percent,
+        'others_percent': max(busy - sum(planners) - bench_world_percent, 0.0),
+        'stolen_percent': stolen,
+        'robots': [
+            {
+                'planner_percent': percent,
+                'received_s': [received_ns / 1e9 for received_ns in robot.received_ns],
+                'reactions_ms': list(robot.reactions_ms),
+                'without_reaction': robot.without_reaction,
+                'diagnostics': robot.diagnostics,  # those that come after this, too
+            }
+            for robot, percent in zip(robots, planners)
+        ],
+    }
     counts = [len(robot.diagnostics) for robot in robots]
     watch.wait_until(
         lambda: all(len(robot.diagnostics) > before for robot, before in zip(robots, counts)),

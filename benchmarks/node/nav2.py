@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
-from benchmarks.node.node import BEYOND_S, percentiles, robot_figures, start_measuring, wait_for
-from tb_planner.ros.processes import Domain, Processes, ros_arguments
+from benchmarks.node.node import (
+    BEYOND_S,
+    MACHINE,
+    options_of,
+    own_processes,
+    percentiles,
+    repeated,
+    robot_figures,
+    start_measuring,
+    wait_for,
+)
+from tb_planner.ros.processes import ros_arguments
 
-SECONDS, QUICK_SECONDS = 60.0, 4.0
 AFTER_S = 6.0
 """Maps change for this time after the last request: the client starts when the planner is there."""
 LIMIT_MS = 20.0
@@ -31,6 +36,7 @@ class Nav2Scenario(NamedTuple):
     search_time_s: float
     asks: tuple[str, ...]
     """For what; each by a client of its own, of which the first is measured."""
+    size: int = 2000
 
 
 ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'
@@ -51,58 +57,43 @@ a goal to hearing that it is accepted, in the client."""
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
-    for needed in ('rclpy', 'nav2_msgs', 'map_msgs'):
-        if not find_spec(needed):
-            raise SystemExit(f'{needed} cannot be imported: source a ROS 2 that has it')
-    chosen = [scenario for scenario in SCENARIOS if not options.only or scenario.name in options.only]
-    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
-    repeats = options.repeats or 1
-    total = round(seconds * repeats * len(chosen))
-    return RunPlan(total, runs(chosen, options, seconds, repeats), 's', lambda row: round(seconds))
+    return repeated(options, SCENARIOS, runs, ('nav2_msgs', 'map_msgs'))
 
 
-def runs(chosen: Sequence[Nav2Scenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
-    size = max(round(2000 * (options.scale or (0.2 if options.quick else 1.0))), 200)
-    for repeat in range(repeats):
-        for scenario in chosen:
-            client, bench_world = measured(scenario, size, seconds, options.seed + repeat)
-            yield {
-                'scenario': scenario.name,
-                'size': size,
-                'tick_frequency': TICK_FREQUENCY,
-                'search_time_s': scenario.search_time_s,
-                'repeat': repeat,
-                'measured_s': seconds,
-                **client_figures(client),
-                **planner_figures(bench_world['robots'][0]),
-                **{name: bench_world[name] for name in ('playground_percent', 'others_percent', 'stolen_percent')},
-            }
+def runs(scenario: Nav2Scenario, options: argparse.Namespace) -> Iterator[Row]:
+    client, bench_world = measured(scenario, options.seconds, options.seed)
+    yield {
+        'tick_frequency': TICK_FREQUENCY,
+        'search_time_s': scenario.search_time_s,
+        'measured_s': options.seconds,
+        **client_figures(client),
+        **planner_figures(bench_world['robots'][0]),
+        **{name: bench_world[name] for name in MACHINE},
+    }
 
 
-def measured(scenario: Nav2Scenario, size: int, seconds: float, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def measured(scenario: Nav2Scenario, seconds: float, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """What client and bench_world have seen of a planner; each is a process."""
-    with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
-        folder = Path(name)
-        with Processes(folder, domain.environment(folder)) as processes:
-            parameters: dict[str, bool | float | str] = {
-                'autostart_node': True,
-                'nav2': True,
-                'tick_frequency': TICK_FREQUENCY,
-                'search_time_s': scenario.search_time_s,
-                'algorithm': scenario.algorithm,
-                'max_planning_time_s': 60.0,
-                'bond_heartbeat_period': 0.0,
-            }
-            planner = processes.start_module('tb_planner.ros.node', ros_arguments(parameters))
-            asked = {'size': size, 'seconds': seconds, 'seed': seed}
-            changing = {**asked, 'seconds': seconds + AFTER_S, 'pids': [planner.pid]}
-            started = [start_measuring(processes, folder, 'bench_world', changing)]
-            for what in scenario.asks:
-                started.append(start_measuring(processes, folder, 'nav2_client', {**asked, 'what': what}))
-            for process, _ in reversed(started):
-                wait_for(process, processes, seconds + BEYOND_S)
-            bench_world, client = (json.loads(figures.read_text()) for _, figures in started[:2])
-            return client, bench_world
+    with own_processes() as (processes, folder):
+        parameters: dict[str, bool | float | str] = {
+            'autostart_node': True,
+            'nav2': True,
+            'tick_frequency': TICK_FREQUENCY,
+            'search_time_s': scenario.search_time_s,
+            'algorithm': scenario.algorithm,
+            'max_planning_time_s': 60.0,
+            'bond_heartbeat_period': 0.0,
+        }
+        planner = processes.start_module('tb_planner.ros.node', ros_arguments(parameters))
+        asked = {'size': scenario.size, 'seconds': seconds, 'seed': seed}
+        changing = {**asked, 'seconds': seconds + AFTER_S, 'pids': [planner.pid]}
+        started = [start_measuring(processes, folder, 'bench_world', changing)]
+        for what in scenario.asks:
+            started.append(start_measuring(processes, folder, 'nav2_client', {**asked, 'what': what}))
+        for process, _ in reversed(started):
+            wait_for(process, processes, seconds + BEYOND_S)
+        bench_world, client = (json.loads(figures.read_text()) for _, figures in started[:2])
+        return client, bench_world
 
 
 def client_figures(client: dict[str, Any]) -> Row:
@@ -154,10 +145,4 @@ def summary(rows: list[Row]) -> str:
     return '\n'.join(['', EXPLANATION, '', table(('', *worst), lines)])
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = [scenario.name for scenario in SCENARIOS]
-    parser.add_argument('--seconds', type=float, help=f'measured in each run ({SECONDS:g})')
-    parser.add_argument('--only', nargs='+', choices=names, metavar='NAME', help=f'some of {", ".join(names)}')
-
-
-NAV2 = Experiment('nav2', "how soon Nav2's goals are acknowledged", add_arguments, plan, summary)
+NAV2 = Experiment('nav2', "how soon Nav2's goals are acknowledged", plan, summary, options_of(SCENARIOS))

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.experiments.engine import Experiment, Row, RunPlan, grouped, table
 from tb_planner.ros.processes import Domain, Process, Processes, ros_arguments
 
 SECONDS, QUICK_SECONDS = 60.0, 2.0
+SECONDS_OPTION = {'--seconds': {'type': float, 'help': f'measured in each run ({SECONDS:g})'}}
 BEYOND_S = 150.0
 """What a run may take longer than it measures, until something must be wrong."""
 LAST_LINES = 15
+MACHINE = ('playground_percent', 'others_percent', 'stolen_percent')
 
 
 class NodeScenario(NamedTuple):
@@ -48,62 +52,79 @@ In all of them 1 % of the cells change every second. Of several robots the worst
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
-    if not find_spec('rclpy'):
-        raise SystemExit("there is no ROS 2 here: source one, or pip install 'tb_planner[ros]'")
-    chosen = [scenario for scenario in SCENARIOS if not options.only or scenario.name in options.only]
-    if any(scenario.patches for scenario in chosen) and not find_spec('map_msgs'):
+    scenarios: Sequence[NodeScenario] = SCENARIOS
+    if not find_spec('map_msgs'):
         print('map_msgs is not installed: 1000-patches is left out')
-        chosen = [scenario for scenario in chosen if not scenario.patches]
-    if options.thing < 1:
-        raise SystemExit(f'--thing is {options.thing}; it must be at least 1')
-    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
-    repeats = options.repeats or 1
-    total = round(seconds * repeats * len(chosen))
-    return RunPlan(
-        total, runs(chosen, options, seconds, repeats), 's', lambda row: 0 if row['robot'] else round(seconds)
-    )
+        scenarios = [scenario for scenario in SCENARIOS if not scenario.patches]
+    return repeated(options, scenarios, runs)
 
 
-def runs(chosen: Sequence[NodeScenario], options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
-    """A row for each planner of each run; repeats are interleaved."""
-    scale = options.scale or (0.2 if options.quick else 1.0)
-    for repeat in range(repeats):
-        for scenario in chosen:
-            size = max(round(scenario.size * scale), 200)
-            figures = measured(scenario._replace(size=size), options.thing, seconds, options.seed + repeat)
-            for number, robot in enumerate(figures['robots']):
-                yield {
-                    'scenario': scenario.name,
-                    'size': size,
-                    'tick_frequency': scenario.tick_frequency,
-                    'patches': scenario.patches,
-                    'thing': options.thing,
-                    'repeat': repeat,
-                    'robot': number,
-                    'robots': scenario.robots,
-                    'measured_s': figures['seconds'],
-                    **robot_figures(robot, 1 / scenario.tick_frequency),
-                    **{name: figures[name] for name in ('playground_percent', 'others_percent', 'stolen_percent')},
-                }
+def repeated(
+    options: argparse.Namespace,
+    scenarios: Iterable[Any],
+    rows: Callable[[Any, argparse.Namespace], Iterable[Row]],
+    needed: Sequence[str] = (),
+) -> RunPlan:
+    """Runs each scenario, and all of them again for each repeat, with another seed. needed: ROS packages."""
+    for package in ('rclpy', *needed):
+        if not find_spec(package):
+            raise SystemExit(f"there is no ROS 2 here that has {package}: source one, or pip install 'tb_planner[ros]'")
+    options.seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
+    only = getattr(options, 'only', None)
+    chosen = [scenario for scenario in scenarios if not only or scenario.name in only]
+    repeats = range(options.repeats or 1)
+
+    def all_rows() -> Iterator[Row]:
+        for repeat, scenario in itertools.product(repeats, chosen):
+            size = max(round(scenario.size * options.scale), 200)
+            again = argparse.Namespace(**{**vars(options), 'seed': options.seed + repeat})
+            for row in rows(scenario._replace(size=size), again):
+                yield {'scenario': scenario.name, 'size': size, 'repeat': repeat, **row}
+
+    return RunPlan(len(repeats) * sum(getattr(scenario, 'robots', 1) for scenario in chosen), all_rows())
 
 
-def measured(scenario: NodeScenario, thing: int, seconds: float, seed: int) -> dict[str, Any]:
-    """Starts planners and their bench_world as processes, and returns what the bench_world measured."""
+def options_of(scenarios: Iterable[Any]) -> dict[str, dict[str, Any]]:
+    names = [scenario.name for scenario in scenarios]
+    only = {'nargs': '+', 'choices': names, 'metavar': 'NAME', 'help': f'some of {", ".join(names)}'}
+    return {**SECONDS_OPTION, '--only': only}
+
+
+def runs(scenario: NodeScenario, options: argparse.Namespace) -> Iterator[Row]:
+    """A row for each planner."""
+    figures = measured(scenario, options.seconds, options.seed)
+    for number, robot in enumerate(figures['robots']):
+        yield {
+            'tick_frequency': scenario.tick_frequency,
+            'patches': scenario.patches,
+            'robot': number,
+            'robots': scenario.robots,
+            'measured_s': figures['seconds'],
+            **robot_figures(robot, 1 / scenario.tick_frequency),
+            **{name: figures[name] for name in MACHINE},
+        }
+
+
+@contextmanager
+def own_processes() -> Iterator[tuple[Processes, Path]]:
+    """Processes on a ROS domain of their own, which end with the block, and their folder."""
     with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
         folder = Path(name)
         with Processes(folder, domain.environment(folder)) as processes:
-            namespaces = [f'/robot_{i}' for i in range(scenario.robots)] if scenario.robots > 1 else ['']
-            pids = [start_planner(processes, namespace, scenario.tick_frequency).pid for namespace in namespaces]
-            scene: dict[str, Any] = {
-                'size': scenario.size,
-                'patches': scenario.patches,
-                'thing': thing,
-                'seconds': seconds,
-            }
-            scene |= {'seed': seed, 'namespaces': namespaces, 'pids': pids}
-            bench_world, figures_path = start_measuring(processes, folder, 'bench_world', scene)
-            wait_for(bench_world, processes, seconds + BEYOND_S)
-            return dict(json.loads(figures_path.read_text()))
+            yield processes, folder
+
+
+def measured(scenario: NodeScenario, seconds: float, seed: int) -> dict[str, Any]:
+    """Starts planners and their bench_world as processes, and returns what the bench_world measured."""
+    with own_processes() as (processes, folder):
+        namespaces = [f'/robot_{i}' for i in range(scenario.robots)] if scenario.robots > 1 else ['']
+        pids = [start_planner(processes, namespace, scenario.tick_frequency).pid for namespace in namespaces]
+        scene = {'size': scenario.size, 'patches': scenario.patches, 'seconds': seconds, 'seed': seed}
+        bench_world, figures_path = start_measuring(
+            processes, folder, 'bench_world', {**scene, 'namespaces': namespaces, 'pids': pids}
+        )
+        wait_for(bench_world, processes, seconds + BEYOND_S)
+        return dict(json.loads(figures_path.read_text()))
 
 
 def start_planner(processes: Processes, namespace: str, tick_frequency: float) -> Process:
@@ -129,12 +150,11 @@ def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None
             break
         bench_world.wait(0.5)
     if bench_world.exit_code != 0:
-        printed = '\n'.join(
-            '\n'.join(
-                [f'--- {process.name}, exit code {process.exit_code}', *process.log_text.splitlines()[-LAST_LINES:]]
-            )
+        tails = (
+            [f'--- {process.name}, exit code {process.exit_code}', *process.log_text.splitlines()[-LAST_LINES:]]
             for process in processes.all
         )
+        printed = '\n'.join(itertools.chain.from_iterable(tails))
         raise RuntimeError(f'no figures\n{printed}')
 
 
@@ -161,10 +181,9 @@ def robot_figures(robot: dict[str, Any], period_s: float) -> Row:
 
 
 def percentiles(values: Sequence[float]) -> dict[str, float]:
-    known = np.array(values)[~np.isnan(values)] if len(values) else np.array([])
-    if len(known) == 0:
-        return dict.fromkeys(('p50', 'p99', 'max'), float('nan'))
-    return {name: float(np.percentile(known, q)) for name, q in zip(('p50', 'p99', 'max'), (50, 99, 100))}
+    """nan if there are no values; values that are nan do not count."""
+    found = pd.Series(values, dtype=float).quantile([0.5, 0.99, 1.0])
+    return dict(zip(('p50', 'p99', 'max'), map(float, found), strict=True))
 
 
 FIGURES = {
@@ -226,11 +245,4 @@ def worst(name: str, run: list[Row]) -> float:
     return min(values) if name in ('ticks', 'waypoints') else max(values)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = [scenario.name for scenario in SCENARIOS]
-    parser.add_argument('--seconds', type=float, help=f'measured in each run ({SECONDS:g})')
-    parser.add_argument('--only', nargs='+', choices=names, metavar='NAME', help=f'some of {", ".join(names)}')
-    parser.add_argument('--thing', type=int, default=6, help='side of what comes and goes on the map, in cells (6)')
-
-
-NODE = Experiment('node', 'planner nodes on ROS 2 while maps change', add_arguments, plan, summary)
+NODE = Experiment('node', 'planner nodes on ROS 2 while maps change', plan, summary, options_of(SCENARIOS))

@@ -8,10 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from importlib.util import find_spec
+from collections.abc import Callable
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -19,51 +16,42 @@ from typing import Any
 import numpy as np
 
 from benchmarks.experiments.engine import Experiment, Row, RunPlan, table
-from benchmarks.node.node import BEYOND_S, percentiles, start_measuring, wait_for
+from benchmarks.node.node import (
+    BEYOND_S,
+    SECONDS_OPTION,
+    NodeScenario,
+    own_processes,
+    percentiles,
+    repeated,
+    start_measuring,
+    wait_for,
+)
 from tb_planner.recording import Recorder, read_record
-from tb_planner.ros.processes import Domain, Processes, ros_arguments
+from tb_planner.ros.processes import end, ros_arguments
 
-SECONDS, QUICK_SECONDS = 60.0, 4.0
-SIZE = 1000
 LIMIT_PERCENT = 5.0
+SCENARIO = NodeScenario('recording', 1000, 20.0, patches=True)
 EXPLANATION = f"""\
-A planner node with its default settings leads a robot over a map of {SIZE}² cells on which things come and go, and
-records the run. Time is that of the thread of its ticks alone; encoding and disk have another."""
+A planner node with its default settings leads a robot over a map of {SCENARIO.size}² cells on which
+things come and go, and records the run. Time is that of the thread of its ticks alone;
+encoding and disk have another."""
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
-    for needed in ('rclpy', 'map_msgs'):
-        if not find_spec(needed):
-            raise SystemExit(f'{needed} cannot be imported: source a ROS 2 that has it')
-    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
-    repeats = options.repeats or 1
-    return RunPlan(round(seconds * repeats), runs(options, seconds, repeats), 's', lambda row: round(seconds))
+    return repeated(options, (SCENARIO,), runs, ('map_msgs',))
 
 
-def runs(options: argparse.Namespace, seconds: float, repeats: int) -> Iterator[Row]:
-    size = max(round(SIZE * (options.scale or (0.2 if options.quick else 1.0))), 200)
-    for repeat in range(repeats):
-        yield {
-            'size': size,
-            'thing': options.thing,
-            'repeat': repeat,
-            'measured_s': seconds,
-            **measured(size, options.thing, seconds, options.seed + repeat),
-        }
-
-
-def measured(size: int, thing: int, seconds: float, seed: int) -> Row:
+def runs(scenario: NodeScenario, options: argparse.Namespace) -> list[Row]:
     """Starts planner and bench_world as processes."""
-    with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
-        folder = Path(name)
+    with own_processes() as (processes, folder):
         record, figures = folder / 'run.tbrun', folder / 'recording.json'
-        with Processes(folder, domain.environment(folder)) as processes:
-            parameters = ros_arguments({'autostart_node': True, 'record': str(record)})
-            planner = processes.start_module('benchmarks.node.recording', [str(figures), *parameters])
-            scene = {'size': size, 'thing': thing, 'seconds': seconds, 'seed': seed, 'pids': [planner.pid]}
-            bench_world, _ = start_measuring(processes, folder, 'bench_world', scene)
-            wait_for(bench_world, processes, seconds + BEYOND_S)
-        return figures_of(json.loads(figures.read_text()), record)
+        parameters = ros_arguments({'autostart_node': True, 'record': str(record)})
+        planner = processes.start_module('benchmarks.node.recording', [str(figures), *parameters])
+        scene = {'size': scenario.size, 'seconds': options.seconds, 'seed': options.seed, 'pids': [planner.pid]}
+        bench_world, _ = start_measuring(processes, folder, 'bench_world', scene)
+        wait_for(bench_world, processes, options.seconds + BEYOND_S)
+        end(processes.all)  # the planner then writes its figures
+        return [{'measured_s': options.seconds, **figures_of(json.loads(figures.read_text()), record)}]
 
 
 def figures_of(times: dict[str, Any], path: Path) -> Row:
@@ -112,12 +100,7 @@ def summary(rows: list[Row]) -> str:
     return '\n'.join(['', EXPLANATION, '', table(header, lines), '', verdict])
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('--seconds', type=float, help=f'measured in each run ({SECONDS:g})')
-    parser.add_argument('--thing', type=int, default=6, help='side of what comes and goes on the map, in cells (6)')
-
-
-RECORDING = Experiment('recording', 'what recording costs a tick of the node', add_arguments, plan, summary)
+RECORDING = Experiment('recording', 'what recording costs a tick of the node', plan, summary, SECONDS_OPTION)
 
 
 # ---------------------------------------------------------------------- the planner node that is measured

@@ -22,7 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='folder of rows; may be given again; parts that no folder has come from the sums in the repository',
     )
     parser.add_argument('--out', type=Path, default=Path('docs/report'), metavar='DIR', help='(docs/report)')
-    parser.add_argument('--quick', action='store_true', help='rows of --quick runs, which show that it works')
     parser.add_argument('--keep', action='store_true', help='write the sums into the repository')
 
 
@@ -32,7 +31,7 @@ def main(options: argparse.Namespace) -> int:
     from benchmarks.report.judge import judge, read_claims
 
     claims, data = read_claims()
-    groups = read_groups([*(options.results or []), HERE], EXPERIMENTS, quick=options.quick)
+    groups = read_groups([*(options.results or []), HERE], EXPERIMENTS)
     if options.keep:
         write_groups(groups, HERE)
     judged = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +40,11 @@ class RatioComparison:
     @property
     def maps(self) -> int:
         return len(self.residuals)
+
+    @property
+    def effect(self) -> tuple[float, float, float]:
+        """The ratio with its interval."""
+        return math.exp(self.log_effect), *self.interval()
 
     def interval(self, comparisons: int = 1) -> tuple[float, float]:
         """95 %, or wider if one of several comparisons decides."""
@@ -190,11 +194,7 @@ class _Expansion:
             return [x for x in xs if x in wanted]
         if wanted in ('first', 'last'):
             return xs[:1] if wanted == 'first' else xs[-1:]
-        if match := re.fullmatch(r'(<=|<|>=|>|==) ([\d.]+)', wanted):
-            limit = float(match[2])
-            keep = {'<=': float.__le__, '<': float.__lt__, '>=': float.__ge__, '>': float.__gt__, '==': float.__eq__}
-            return [x for x in xs if keep[match[1]](x, limit)]
-        return xs
+        return list(pd.DataFrame({'x': xs}).query(f'x {wanted}').x) if wanted else xs
 
     def _allowed(self, x: float) -> tuple[float, float, bool]:
         relation, margin = self.entry.get('relation', '<'), self.entry.get('margin', 1.0)

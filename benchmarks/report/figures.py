@@ -6,7 +6,6 @@ Colours are Okabe and Ito's without black and yellow, which everybody can distin
 from __future__ import annotations
 
 import io
-import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -28,8 +27,8 @@ SETTINGS: dict[str, Any] = {
     **{'axes.edgecolor': INK, 'axes.labelcolor': INK, 'text.color': INK, 'xtick.color': INK, 'ytick.color': INK},
     **{'axes.grid': True, 'grid.color': '#808080', 'grid.alpha': 0.25, 'grid.linewidth': 0.6},
 }
-LOOK_AHEAD = 'look-ahead k'
 Points = Sequence[tuple[float, float]]
+Place = tuple[str | None, float, str, float]
 
 
 @dataclass(frozen=True)
@@ -84,19 +83,27 @@ class Source:
         xs = self.xs(series, set_name, rate)
         return Line(series, [(x, factor * self.value(measure, series, x, set_name, rate)) for x in xs])
 
-    def by_set(self, measure: str, y_label: str, factor: float = 1, y_log: bool = True) -> list[Panel]:
-        return [self._panel(measure, name, name, 0.0, y_label, factor, y_log) for name in self.means.sets]
+    def panels(self, measure: str, y_label: str, factor: float = 1, y_log: bool = True) -> list[Panel]:
+        """A panel for each rate of change; on static maps, for each set of maps."""
+        static = self.means.rates == [0.0]
+        places = [(name, 0.0) for name in self.means.sets] if static else [(None, rate) for rate in self.means.rates]
+        panels = []
+        for set_name, rate in places:
+            lines = [self.line(measure, name, set_name, rate, factor) for name in self.means.series]
+            panels.append(Panel(set_name or f'rate {rate:g} %', lines, 'look-ahead k', y_label, y_log=y_log))
+        return panels
 
-    def by_rate(self, measure: str, y_label: str, factor: float = 1) -> list[Panel]:
-        return [
-            self._panel(measure, f'rate {rate:g} %', None, rate, y_label, factor, True) for rate in self.means.rates
-        ]
-
-    def _panel(
-        self, measure: str, title: str, set_name: str | None, rate: float, y_label: str, factor: float, y_log: bool
-    ) -> Panel:
-        lines = [self.line(measure, name, set_name, rate, factor) for name in self.means.series]
-        return Panel(title, lines, LOOK_AHEAD, y_label, y_log=y_log)
+    def lazy_over_eager(self, label: str, points: Sequence[Place]) -> list[Line]:
+        """Solid: search time. Dashed: expansions. points: set of maps, rate, algorithm, and x of the ratio."""
+        lines = []
+        for measure, dashed in (('search time', False), ('expansions', True)):
+            values = [
+                [self.value(measure, f'{name}, {rule}', math.inf, set_name, rate) for rule in ('lazy', 'eager')]
+                for set_name, rate, name, _ in points
+            ]
+            ratios = [(point[3], lazy / eager) for point, (lazy, eager) in zip(points, values)]
+            lines.append(Line(label, ratios, dashed))
+        return lines
 
 
 # ---------------------------------------------------------------------- the figures
@@ -159,7 +166,7 @@ def static_of_2014(
     number: int, title: str, measure: str, y_label: str, factor: float = 1, y_log: bool = True
 ) -> Callable[[Groups, dict[str, Any]], Figure]:
     def figure(groups: Groups, data: dict[str, Any]) -> Figure:
-        panels = Source(groups, data, '2014', 'Figures 1-4').by_set(measure, y_label, factor, y_log)
+        panels = Source(groups, data, '2014', 'Figures 1-4').panels(measure, y_label, factor, y_log)
         caption = 'Means over all problems of a set. The paper shows BG and ROOMS.'
         return Figure('2014', f'2014-figure-{number}', f'2014, Figure {number}: {title}', caption, panels)
 
@@ -168,23 +175,18 @@ def static_of_2014(
 
 def figure_5_of_2014(groups: Groups, data: dict[str, Any]) -> Figure:
     source = Source(groups, data, '2014-dynamic', 'Figure 5')
-    panels = source.by_rate('cost', 'cost') + source.by_rate('search time', 'search time, ms', 1e3)
+    panels = source.panels('cost', 'cost') + source.panels('search time', 'search time, ms', 1e3)
     title = '2014, Figure 5: cost and search time on changing maps'
     return Figure('2014', '2014-figure-5', title, 'With lazy restarts.', panels)
 
 
 def figure_6_of_2014(groups: Groups, data: dict[str, Any]) -> Figure:
     source = Source(groups, data, '2014-dynamic', 'Figure 6')
+    names = [name.removesuffix(', lazy') for name in data['series']['lazy']]
+    weights = [float(found[1]) if (found := re.search(r'\((.*)\)', name)) else 1.0 for name in names]
     lines = []
-    for rate, (measure, dashed) in itertools.product(
-        source.means.rates, (('search time', False), ('expansions', True))
-    ):
-        points = []
-        for lazy, eager in zip(data['series']['lazy'], data['series']['eager'], strict=True):
-            found = re.search(r'\((.*)\)', lazy)
-            values = [source.value(measure, name, math.inf, rate=rate) for name in (lazy, eager)]
-            points.append((float(found[1]) if found else 1.0, values[0] / values[1]))
-        lines.append(Line(f'rate {rate:g} %', points, dashed))
+    for rate in source.means.rates:
+        lines += source.lazy_over_eager(f'rate {rate:g} %', [(None, rate, *one) for one in zip(names, weights)])
     caption = 'Below 1 lazy restarting is better. Solid: search time. Dashed: expansions.'
     panels = [Panel('', lines, 'weight w', 'lazy / eager', x_log=False, y_log=False)]
     return Figure('2014', '2014-figure-6', '2014, Figure 6: lazy over eager restarting', caption, panels)
@@ -193,18 +195,10 @@ def figure_6_of_2014(groups: Groups, data: dict[str, Any]) -> Figure:
 def lazy_by_rate(groups: Groups, data: dict[str, Any]) -> Figure:
     source, panels = Source(groups, data, 'ours', 'lazy against eager'), []
     for set_name in source.means.sets:
-        lines = []
-        for name, (measure, dashed) in itertools.product(
-            ('TBA*', 'TB-WA*(3)'), (('search time', False), ('expansions', True))
-        ):
-            points = []
-            for rate in source.means.rates:
-                if (set_name, rate, f'{name}, lazy', math.inf) in source.means.places:
-                    lazy, eager = (
-                        source.value(measure, f'{name}, {rule}', math.inf, set_name, rate) for rule in ('lazy', 'eager')
-                    )
-                    points.append((rate, lazy / eager))
-            lines.append(Line(name, points, dashed))
+        rates = [rate for rate in source.means.rates if (set_name, rate, 'TBA*, lazy', math.inf) in source.means.places]
+        lines: list[Line] = []
+        for name in ('TBA*', 'TB-WA*(3)'):
+            lines += source.lazy_over_eager(name, [(set_name, rate, name, rate) for rate in rates])
         panels.append(Panel(f'{set_name} cells', lines, 'change rate, %', 'lazy / eager'))
     caption = (
         'Below 1 lazy restarting is better. Solid: search time. Dashed: expansions. The 2014 paper has 1000 x 1000.'
@@ -214,7 +208,7 @@ def lazy_by_rate(groups: Groups, data: dict[str, Any]) -> Figure:
 
 def replanning(groups: Groups, data: dict[str, Any]) -> Figure:
     source = Source(groups, data, 'ours-replanning', 'D* Lite')
-    panels = source.by_rate('intervals', 'intervals to the goal') + source.by_rate('cost', 'cost')
+    panels = source.panels('intervals', 'intervals to the goal') + source.panels('cost', 'cost')
     caption = '1000 x 1000 cells, 10 % obstacles, as in the 2014 paper.'
     title = 'D* Lite, Repeated A* and RTB-WA* on changing maps'
     return Figure('ours', 'ours-replanning', title, caption, panels)

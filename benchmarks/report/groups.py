@@ -112,7 +112,7 @@ class Groups:
 
 
 # ---------------------------------------------------------------------- reading and writing
-def read_groups(folders: Iterable[Path], names: Iterable[str], *, quick: bool = False) -> Groups:
+def read_groups(folders: Iterable[Path], names: Iterable[str]) -> Groups:
     """Reads NAME.csv of each experiment, and the groups that write_groups() has written.
 
     Each part comes from one source: rows go before the groups beside them, and earlier folders before later ones.
@@ -122,7 +122,7 @@ def read_groups(folders: Iterable[Path], names: Iterable[str], *, quick: bool = 
     known: set[tuple[str, str]] = set()
     folders = list(folders)
     for folder in folders:
-        sources = [folder / f'{name}{"-quick" * quick}.csv' for name in names] + [folder / GROUPS_FILE]
+        sources = [folder / f'{name}.csv' for name in names] + [folder / GROUPS_FILE]
         for path in (path for path in sources if path.exists()):
             frame = _with_types(pd.read_csv(path)) if path.name == GROUPS_FILE else groups_of_rows(path)
             parts = pd.MultiIndex.from_frame(frame[['experiment', 'part']])

@@ -22,7 +22,6 @@ Bonferroni's rule for the number of comparisons, so that noise decides in at mos
 from __future__ import annotations
 
 import enum
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -131,7 +130,7 @@ def decide(
         return Finding(Verdict.INCONCLUSIVE, reason='no rows for any case')
     means = {}
     for label, group in grouped(comparisons, lambda one: one.label).items():
-        means[label] = mean_effect([one for one in group if one.main] or group)
+        means[label] = averaged([one for one in group if one.main] or group).effect
     if quantifier == 'average':
         one = averaged(comparisons)
         cases = [Case({}, one.side(), [one])]
@@ -170,9 +169,3 @@ def _verdict(sides: list[int], quantifier: str) -> Verdict:
     if mixed:
         return Verdict.MIXED
     return Verdict.SUPPORTED if supported else Verdict.CONTRADICTED if contradicted else Verdict.INCONCLUSIVE
-
-
-def mean_effect(comparisons: Sequence[RatioComparison]) -> tuple[float, float, float]:
-    """The geometric mean of the ratios, with its interval."""
-    one = averaged(comparisons)
-    return math.exp(one.log_effect), *one.interval()

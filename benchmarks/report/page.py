@@ -112,8 +112,7 @@ def measured(one: Judged) -> str:
         lines.append(f'{cases(found)}; {numbers(found)}')
         worst = min(found.comparisons, key=_room)
         if len(found.comparisons) > 1:
-            values = effect(math.exp(worst.log_effect), *worst.interval())
-            lines.append(f'least favourable: {_where(worst.where, x_name)}: {values}')
+            lines.append(f'least favourable: {_where(worst.where, x_name)}: {effect(*worst.effect)}')
         if against := [case for case in found.cases if case.side < 0]:
             lines.append(f'against: {_listed(against, x_name)}')
     lines += [text for text in (found.reason, claim.note) if text]
