@@ -1,5 +1,6 @@
 """PlannerLoop: the planner's tick without ROS, as the node, the bag replay and the benchmarks run it."""
 
+import dataclasses
 from time import perf_counter
 
 import numpy as np
@@ -17,6 +18,8 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.cdr import Occupancy, pose_from_cdr
 from tb_planner.maps.map_worker import MapIntake, MapWorker
 from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
+from tb_planner.search.algorithms import tba_star
+from tb_planner.search.planner import TimeBoundedPlanner
 from tb_planner.tools.bags import open_bag
 from tb_planner.tools.replay import ticks
 
@@ -147,3 +150,70 @@ def test_a_map_in_another_frame_that_arrives_during_a_tick_is_used_in_the_next_o
     assert after.frame == 'odom'
     assert after.map_update is not None
     assert loop.map is not None
+
+
+class LongSearch:
+    """Serves a request that is never done, and keeps what its ticks were given."""
+
+    has_request, has_path = True, False
+
+    def __init__(self, grid):
+        self.planner = TimeBoundedPlanner(grid, (0, 0), (119, 79), tba_star(), trace_steps=64)
+        self.contexts = []
+
+    def tick(self, context, budget):
+        self.contexts.append(context)
+        budget.search_for(self.planner)
+
+
+class TestRequestsBetweenTicks:
+    def loop(self, goal=None):
+        log, poses = Problems(), ReceivedPose(0.0)
+        parameters = dataclasses.replace(PARAMETERS, expansions_per_tick=100)
+        maps = MapIntake(parameters.map_settings(), log)
+        loop = PlannerLoop(parameters.loop_settings(), maps, poses, log, perf_counter)
+        poses.take(START, 0.0)
+        maps.take_map(Occupancy('map', 0, GEOMETRY, walls()))
+        if goal is not None:
+            loop.navigator.new_goal(goal)
+        loop.tick(0.0)
+        handler = LongSearch(loop.map.grid)
+        loop.path_handlers = [handler]
+        loop.tick(0.05)
+        return loop, handler, maps
+
+    def test_are_served_on_the_map_and_pose_of_now(self):
+        loop, handler, _ = self.loop()
+        loop.serve_requests(0.06, 0.03)
+        assert len(handler.contexts) == 2
+        context = handler.contexts[-1]
+        assert (context.now_s, context.pose, context.map, context.map_update) == (0.06, START, loop.map, None)
+
+    def test_wait_for_the_tick_if_there_is_a_map_that_no_tick_has_seen(self):
+        loop, handler, maps = self.loop()
+        maps.take_map(Occupancy('map', 0, GEOMETRY, np.zeros((80, 120), np.int8)))
+        loop.serve_requests(0.06, 0.03)
+        assert len(handler.contexts) == 1
+        assert loop.tick(0.1).map_update is not None
+
+    def test_spend_no_more_than_one_tick_together_with_the_next_one(self):
+        loop, handler, _ = self.loop()
+        before = handler.planner.expansions
+        for _ in range(10):
+            loop.serve_requests(0.06, 0.03)
+        early = handler.planner.expansions - before
+        assert 100 <= early <= 110, 'each request makes one step of progress when the budget is spent'
+        assert loop.tick(0.1).expansions == early + 1
+        loop.tick(0.15)
+        assert handler.planner.expansions - before == early + 1 + 100
+
+    def test_leave_the_waypoint_its_half_of_the_tick(self):
+        spent = []
+        for requests in (0, 5):
+            loop, _, _ = self.loop(goal=GOAL)
+            loop.navigator.reset_search()
+            for _ in range(requests):
+                loop.serve_requests(0.06, 0.03)
+            loop.tick(0.1)
+            spent.append(loop.navigator.planner.expansions)
+        assert spent[0] == spent[1] > 0

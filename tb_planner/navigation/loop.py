@@ -211,6 +211,7 @@ class PlannerLoop:
         self._budget = TickBudget(
             clock, search_time_s=settings.search_time_s, expansions_per_tick=settings.expansions_per_tick
         )
+        self._early_budget = TickBudget(clock)  # of requests between two ticks; the next tick has less for requests
         self._cleared_maps = ClearedMapGuard(settings.cleared_map_timeout_s, problems)
         self._maps_seen = 0
         self._map_s: float | None = None  # when a tick first found it
@@ -256,11 +257,33 @@ class PlannerLoop:
             self._problems.error('tick', f'this tick has no waypoint: {traceback.format_exc()}')
             self.start_over()
         if self.path_handlers:
+            self._budget.charge(self._early_budget)
             context = TickContext(now_s, self.frame, pose, self.map, map_update, self._map_is_lost(now_s))
             for handler in self.path_handlers:
                 handler.tick(context, self._budget)
+            self._refill_early_budget()
         plan_yaw = None if plan_m is None else self._yaw_at_end(plan_m)
         return TickResult(self.frame, tick, plan_m, plan_yaw, pose, map_update, received_s, self._budget.expansions)
+
+    def serve_requests(self, now_s: float, time_s: float) -> None:
+        """Serves path requests between two ticks: one whose path is known has its result at once, and the search for
+        another one begins. All this together spends no more than the requests' part of one tick's budget, which the
+        next tick takes into account, and no more than time_s. A map that no tick has seen yet is left to the next
+        tick."""
+        if self._maps.taken != self._maps_seen or self._maps.source.frame != self.frame or self._must_start_over:
+            return
+        self._early_budget.go_on(sum(one.has_request for one in self.path_handlers), time_s)
+        pose, map_lost = self._poses.latest(now_s), self._map_is_lost(now_s)
+        context = TickContext(now_s, self.frame, pose, self.map, None, map_lost)
+        for handler in self.path_handlers:
+            handler.tick(context, self._early_budget)
+
+    def _refill_early_budget(self) -> None:
+        """A goal of the navigator's leaves half of the budget to requests."""
+        shares = 1 + (self.navigator.goal is not None)
+        self._early_budget.search_time_s = self._budget.search_time_s / shares
+        self._early_budget.expansions_per_tick = -(-self._budget.expansions_per_tick // shares)
+        self._early_budget.begin_tick()
 
     def _newest_map(self, live_map: LiveMap, now_s: float) -> MapUpdate | None:
         if self._maps.taken != self._maps_seen:

@@ -67,8 +67,10 @@ class Nav2Planner:
         poses: RobotPose,
         log: ThrottledLog,
         publish_path: PublishPath,
+        notify: Callable[[], None],
     ) -> list[ComputePathHandler]:
-        """Accepts goals from now on. A PlannerLoop has to tick the handlers."""
+        """Accepts goals from now on. A PlannerLoop has to tick the handlers; notify() is called in another thread when
+        there is a new request."""
 
         def stamp() -> Any:
             return self._node.get_clock().now().to_msg()
@@ -78,7 +80,7 @@ class Nav2Planner:
             for server in self.servers
         ]
         for server in self.servers:
-            server.activate()
+            server.activate(notify)
         return self._handlers
 
     def deactivate(self) -> None:

@@ -52,8 +52,10 @@ FULL_COLLECTION = 1000
 """Python examines all objects for garbage this much more rarely than its young ones, not 10 times: the long paths for
 Nav2, thousands of poses each and kept for ten seconds, made it take up to 100 ms, for which every thread waits."""
 
+BEFORE_TICK_S = 0.002
+"""Path requests that arrive this short before a tick are left to the tick, so that it is not late."""
 WAIT_WARNING_S = 5.0
-"""With a goal and without a first map or pose for this long, the node warns what it waits for."""
+"""Without a clock, or with a goal and without a first map or pose, for this long, the node warns what it waits for."""
 
 # a jump of the simulated clock after which the time since the last tick, pose or map means nothing
 _JUMP = JumpThreshold(min_forward=Duration(seconds=2.0), min_backward=Duration(nanoseconds=-1), on_clock_change=True)
@@ -236,6 +238,7 @@ class ActivePlanner:
         self._nav2 = nav2
         self._timer: Any = None
         self._waiting_s = 0.0  # with a goal, for a first map or pose
+        self._without_clock_s = 0.0
         self._recorder: Recorder | None = None
         self._follower: PathFollower | None = None
         self._stats = TickStats(parameters.period_s)
@@ -296,7 +299,11 @@ class ActivePlanner:
             undo.callback(self._recorder.close)
 
     def _serve_paths(self, nav2: Nav2Planner, undo: ExitStack) -> None:
-        self.loop.path_handlers = nav2.activate(lambda: self._parameters, self._poses, self._log, self._publish_path)
+        arrived = self._node.create_guard_condition(self._serve_requests)
+        undo.callback(self._node.destroy_guard_condition, arrived)
+        self.loop.path_handlers = nav2.activate(
+            lambda: self._parameters, self._poses, self._log, self._publish_path, arrived.trigger
+        )
         undo.callback(nav2.deactivate)
         if self._parameters.compute_path_to_pose_action == DROP_IN:
             service = PathValidityService(self._node, nav2.types.is_path_valid, self.loop, self._log)
@@ -387,6 +394,14 @@ class ActivePlanner:
         if self._recorder is not None:
             self._recorder.end_tick(duration_s)
 
+    def _serve_requests(self) -> None:
+        """A path request has arrived: whoever asks for a path that is known does not wait for the next tick."""
+        time_s = self._parameters.period_s
+        if self._clock.clock_type != ClockType.ROS_TIME:  # nobody knows when simulated time comes to the next tick
+            time_s = (self._timer.time_until_next_call() or 0) * 1e-9 - BEFORE_TICK_S
+        if time_s > 0:
+            self._guarded('path', lambda: self.loop.serve_requests(self._now_s(), time_s))
+
     def _publish(self, result: TickResult, now_s: float) -> None:
         try:
             if result.tick is not None and result.tick.waypoint is not None:
@@ -417,7 +432,9 @@ class ActivePlanner:
             self._node.get_logger().info(f'the controller reports that it reached the goal {_text_of(goal)}')
 
     def _every_second(self) -> None:
-        if self._clock.clock_type == ClockType.ROS_TIME and self._now_s() == 0:
+        has_clock = self._clock.clock_type != ClockType.ROS_TIME or self._now_s() > 0
+        self._without_clock_s = 0.0 if has_clock else self._without_clock_s + 1.0
+        if self._without_clock_s >= WAIT_WARNING_S:
             self._log.warn('clock', 'use_sim_time is true and nobody publishes /clock; the planner does not tick')
         self._warn_what_is_missing()
         if self._nav2 is not None:

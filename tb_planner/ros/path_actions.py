@@ -165,6 +165,8 @@ class ActionRequest:
 
     handle: ServerGoalHandle
     accepted_s: float = field(default_factory=perf_counter)
+    begun_s: float | None = None
+    """When the planner first looked at it."""
 
     @property
     def message(self) -> Any:
@@ -173,6 +175,11 @@ class ActionRequest:
     @property
     def age_s(self) -> float:
         return perf_counter() - self.accepted_s
+
+    @property
+    def planning_time_s(self) -> float:
+        """The time since the planner began with it, as in Nav2: the time before that is not part of it."""
+        return 0.0 if self.begun_s is None else perf_counter() - self.begun_s
 
 
 class PathServer:
@@ -184,6 +191,7 @@ class PathServer:
         self._thread = thread
         self._lock = threading.Lock()
         self._is_active = False
+        self._notify: Callable[[], None] = lambda: None
         self._running: ActionRequest | None = None
         self._pending: ActionRequest | None = None
         self._server = TimedActionServer(
@@ -200,9 +208,10 @@ class PathServer:
             result_timeout=RESULT_TIMEOUT_S,
         )
 
-    def activate(self) -> None:
+    def activate(self, notify: Callable[[], None]) -> None:
+        """notify: called by the thread of the actions when there is a new request."""
         with self._lock:
-            self._is_active, self.accepted = True, 0
+            self._is_active, self.accepted, self._notify = True, 0, notify
 
     def deactivate(self) -> None:
         """Rejects goals from now on, and aborts unfinished requests."""
@@ -226,6 +235,7 @@ class PathServer:
                 return self._running
             preempted, self._running, self._pending = self._running, self._pending, None
             current = self._running
+        current.begun_s = perf_counter()
         self._abort(preempted, 'preempted by another goal')
         return current
 
@@ -233,7 +243,7 @@ class PathServer:
         """Ends a request without a path; returns False if it has ended already."""
         if not self._drop(request):
             return False
-        planning_time_s = request.age_s
+        planning_time_s = request.planning_time_s
         self._end(request, lambda: result_of(self.action, error, text, None, planning_time_s), False)
         return True
 
@@ -242,7 +252,7 @@ class PathServer:
         already."""
         if not self._drop(request):
             return False
-        planning_time_s = request.age_s
+        planning_time_s = request.planning_time_s
 
         def go_on() -> None:
             if path.go_on():
@@ -264,6 +274,7 @@ class PathServer:
         with self._lock:
             self.accepted += 1
             dropped, self._pending = (self._pending, request) if self._is_active else (request, None)
+        self._notify()
         self._abort(dropped, 'preempted by another goal' if dropped is not request else 'the planner was deactivated')
 
     def _accept_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
@@ -294,7 +305,7 @@ class PathServer:
     def _abort(self, request: ActionRequest | None, text: str) -> None:
         """Without an error code, as in Nav2: nothing is wrong with the request."""
         if request is not None:
-            planning_time_s = request.age_s
+            planning_time_s = request.planning_time_s
             self._end(request, lambda: result_of(self.action, 'NONE', text, None, planning_time_s), False)
 
     def _end(self, request: ActionRequest, make_result: Callable[[], Any], has_succeeded: bool) -> None:

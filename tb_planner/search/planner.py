@@ -685,16 +685,28 @@ class TickBudget:
         self.expansions_per_tick = expansions_per_tick
         self.expansions = 0
         """What the searches of this tick have expanded so far."""
+        self.spent_s = 0.0
+        """The time that they took."""
         self._clock = clock
-        self._time_left_s = search_time_s
+        self._limit_s = search_time_s
         self._searches_left = 1
         self._chunk, self._chunk_s = MIN_CHUNK // MAX_CHUNK_GROWTH, 0.0  # the last one, in expansions and in time
 
     def begin_tick(self, searches: int = 1) -> None:
         """searches: how many will share the budget."""
-        self.expansions = 0
-        self._time_left_s = self.search_time_s
+        self.expansions, self.spent_s = 0, 0.0
+        self._limit_s = self.search_time_s
         self._searches_left = searches
+
+    def go_on(self, searches: int, time_s: float) -> None:
+        """Lets more searches share what is left of the budget, but at most this time."""
+        self._limit_s = min(self.search_time_s, self.spent_s + time_s)
+        self._searches_left = searches
+
+    def charge(self, other: TickBudget) -> None:
+        """Takes off this budget what searches have spent of another one."""
+        self.spent_s += other.spent_s
+        self.expansions += other.expansions
 
     def search_for(self, planner: TimeBoundedPlanner) -> Status:
         """Searches with an equal share of what is left, and one chunk at least, so that every tick makes progress."""
@@ -704,7 +716,7 @@ class TickBudget:
             status = planner.search(max((self.expansions_per_tick - self.expansions) // searches, 1))
             self.expansions += planner.expansions - first
             return status
-        share_s = max(self._time_left_s / searches, 0.0)
+        share_s = max((self._limit_s - self.spent_s) / searches, 0.0)
         began_s = now_s = self._clock()
         while True:
             chunk = self._fitting(began_s + share_s - now_s)
@@ -717,7 +729,7 @@ class TickBudget:
                 self._chunk, self._chunk_s = expanded, now_s - chunk_began_s
             if began_s + share_s - now_s <= MIN_TIME_FRACTION * share_s:
                 break
-        self._time_left_s -= now_s - began_s
+        self.spent_s += now_s - began_s
         self.expansions += planner.expansions - first
         return status
 

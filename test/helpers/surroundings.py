@@ -8,6 +8,7 @@ from geometry_msgs.msg import PoseStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import OccupancyGrid, Path
+from rosgraph_msgs.msg import Clock
 
 from helpers.peer import LATCHED, RELIABLE, Peer
 from helpers.processes import LIMIT_S
@@ -39,6 +40,22 @@ def pose_stamped(x, y, frame='map'):
     message.pose.position.x, message.pose.position.y = float(x), float(y)
     message.pose.orientation.w = 1.0
     return message
+
+
+class SimulatedClock:
+    """Publishes the time, twenty times a second."""
+
+    def __init__(self, peer: Peer, start_s: float) -> None:
+        self.now_s = start_s
+        self._publisher = peer.node.create_publisher(Clock, 'clock', RELIABLE)
+        self._timer = peer.node.create_timer(0.05, self._advance)
+        self.is_stopped = False
+
+    def _advance(self) -> None:
+        self.now_s += 0.0 if self.is_stopped else 0.05
+        message = Clock()
+        message.clock.sec, message.clock.nanosec = int(self.now_s), int(self.now_s % 1 * 1e9)
+        self._publisher.publish(message)
 
 
 class PlannerPeer:

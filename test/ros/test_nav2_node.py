@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from helpers.peer import Peer
-from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, SimulatedClock, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import Path
 from test_lifecycle import memory_mb, threads
 
@@ -153,6 +153,23 @@ def test_a_request_ends_in_time_although_simulated_time_does_not_advance(nodes, 
     assert (status, result.error_code) == ('aborted', ComputePathToPose.Result.TIMEOUT)
     assert result.error_msg.endswith('there was no tick in time')
     assert around.state() == 'active'
+
+
+def test_a_request_has_its_result_before_the_next_tick(nodes, peer):
+    """Simulated time stands still after the first ticks, so that no further tick can serve it."""
+    nodes.planner(nav2=True, use_sim_time=True, **POINT)
+    around, client, clock = PlannerPeer(peer), PathClient(peer), SimulatedClock(peer, 100.0)
+    around.maps.publish(map_message(open_terrain()))
+    around.wait_for_status('IDLE')
+    known = client.path_to(8.0, 5.0)
+    clock.is_stopped = True
+    peer.wait_until(lambda: around.next_facts()['ticks'] == around.next_facts()['ticks'], 'no more ticks')
+    ticks = around.next_facts()['ticks']
+    assert client.path_to(8.0, 5.0).header.stamp == known.header.stamp
+    status, result = client.ask((8.0, 2.0)).end()
+    assert status == 'succeeded'
+    assert result.path.poses
+    assert around.next_facts()['ticks'] == ticks
 
 
 def test_parameters_count_from_the_next_request_on(nodes, peer):

@@ -7,9 +7,8 @@ import sys
 import pytest
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped
 from helpers.peer import BEST_EFFORT, RELIABLE, Peer
-from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
+from helpers.surroundings import PlannerPeer, SimulatedClock, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import Odometry
-from rosgraph_msgs.msg import Clock
 
 from tb_planner.ros.processes import ros_arguments
 from tb_planner.ros.publishers import quaternion_of
@@ -102,22 +101,6 @@ def test_goal_pose_is_not_subscribed_to_if_disabled(nodes, peer):
     assert around.goals.get_subscription_count() == 0
 
 
-class SimulatedClock:
-    """Publishes the time, twenty times a second."""
-
-    def __init__(self, peer: Peer, start_s: float) -> None:
-        self.now_s = start_s
-        self._publisher = peer.node.create_publisher(Clock, 'clock', RELIABLE)
-        self._timer = peer.node.create_timer(0.05, self._advance)
-        self.is_stopped = False
-
-    def _advance(self) -> None:
-        self.now_s += 0.0 if self.is_stopped else 0.05
-        message = Clock()
-        message.clock.sec, message.clock.nanosec = int(self.now_s), int(self.now_s % 1 * 1e9)
-        self._publisher.publish(message)
-
-
 def test_use_sim_time_may_change_while_the_node_runs(nodes, peer):
     planner = nodes.planner(**SMALL)
     around = PlannerPeer(peer)
@@ -134,6 +117,16 @@ def test_use_sim_time_may_change_while_the_node_runs(nodes, peer):
     assert len(around.statuses) == count
     assert around.statuses.last.data == 'NAVIGATING'
     assert 0 < float(around.next_facts()['map_age_s']) < 60, 'times by one clock are not compared with those by another'
+
+
+def test_a_clock_that_comes_late_is_not_reported_as_missing(nodes, peer):
+    planner = nodes.planner(use_sim_time=True, **SMALL)
+    around = PlannerPeer(peer)
+    assert around.state() == 'active'
+    peer.spin(2.5)
+    SimulatedClock(peer, 10.0)
+    around.set_out()
+    assert 'publishes /clock' not in planner.log_text
 
 
 def test_ticks_go_on_when_the_simulated_clock_jumps(nodes, peer):
