@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rclpy.context import Context
+    from rclpy.executors import Executor
     from rclpy.node import Node
 
 DONE, CANNOT_START, NO_ROS = 0, 1, 2
@@ -72,11 +74,22 @@ def init_with_signals(args: list[str] | None = None) -> threading.Event:
     return shutdown_requested
 
 
+def new_executor(context: Context) -> Executor:
+    """An executor of one thread: the one of newer versions of rclpy, which is notified of what is ready. The older one
+    looks at every entity of a node each time: with it, an idle planner that receives 50 poses a second takes 8.4 % of
+    a core instead of 3.2 %."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        from rclpy.executors import SingleThreadedExecutor as EventsExecutor
+    return EventsExecutor(context=context)
+
+
 def spin(node: Node, shutdown_requested: threading.Event) -> None:
     """Spins the node until the event is set, and ignores signals from then on."""
-    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+    from rclpy.executors import ExternalShutdownException
 
-    executor = SingleThreadedExecutor()
+    executor = new_executor(node.context)
     executor.add_node(node)
     try:
         while node.context.ok() and not shutdown_requested.is_set():

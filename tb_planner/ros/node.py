@@ -299,10 +299,12 @@ class ActivePlanner:
             undo.callback(self._recorder.close)
 
     def _serve_paths(self, nav2: Nav2Planner, undo: ExitStack) -> None:
-        arrived = self._node.create_guard_condition(self._serve_requests)
-        undo.callback(self._node.destroy_guard_condition, arrived)
+        def serve_soon() -> None:
+            if (executor := self._node.executor) is not None:
+                executor.create_task(self._serve_requests)
+
         self.loop.path_handlers = nav2.activate(
-            lambda: self._parameters, self._poses, self._log, self._publish_path, arrived.trigger
+            lambda: self._parameters, self._poses, self._log, self._publish_path, serve_soon
         )
         undo.callback(nav2.deactivate)
         if self._parameters.compute_path_to_pose_action == DROP_IN:
@@ -396,6 +398,8 @@ class ActivePlanner:
 
     def _serve_requests(self) -> None:
         """A path request has arrived: whoever asks for a path that is known does not wait for the next tick."""
+        if self._timer is None:  # the node is inactive by now
+            return
         time_s = self._parameters.period_s
         if self._clock.clock_type != ClockType.ROS_TIME:  # nobody knows when simulated time comes to the next tick
             time_s = (self._timer.time_until_next_call() or 0) * 1e-9 - BEFORE_TICK_S
