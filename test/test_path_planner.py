@@ -493,6 +493,26 @@ def test_a_shortcut_that_opens_makes_another_path_and_one_that_saves_little_does
     assert client.cost(result) == pytest.approx(14.0)
 
 
+@pytest.mark.parametrize('end_of_second_wall', [4, 2])
+def test_a_shortcut_that_turns_out_to_save_little_leaves_the_path_as_it_is(end_of_second_wall):
+    """Behind the door that opens is a second wall, which nobody knows before the search: it ends near the end of the
+    first one, or leaves a path that is much shorter."""
+    blocked = picture(WALL_WITH_DOORS)
+    blocked[0, 9] = True
+    blocked[: end_of_second_wall + 1, 11] = True
+    client = Client(blocked, algorithm=tba_star(), min_improvement=0.2)
+    before = client.ask((0.35, 0.15), (1.75, 0.15))
+    searches = client.path_planner.searches
+    client.block((9, 1), free=True)
+    after = client.ask((0.35, 0.15), (1.75, 0.15))
+    assert client.path_planner.searches > searches, 'the search found out'
+    shortest = find_path(client.grid, (3, 1), (17, 1), tba_star()).cost
+    saves_enough = shortest < 0.8 * client.cost(before)
+    assert saves_enough == (end_of_second_wall == 2)
+    assert shortest < client.cost(before)
+    assert (after.path is before.path) == (not saves_enough)
+
+
 def closed_door():
     """A map and the cell of its closed door: once it is open, the path is much shorter."""
     blocked = picture(WALL_WITH_DOORS)

@@ -26,7 +26,7 @@ from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.escape import EscapeFinder, no_escape_text
 from tb_planner.navigation.navigator import Search, Settings, end_pose, new_planner
 from tb_planner.navigation.route import Route, as_cell
-from tb_planner.search.grid import nearest_marked
+from tb_planner.search.grid import Grid, nearest_marked
 from tb_planner.search.planner import Status, TimeBoundedPlanner
 from tb_planner.search.sight import clear
 
@@ -318,17 +318,22 @@ class PathPlanner:
             route.expected_cost = route.cost(map_update.grid)
             self._route = route
             if len(self._segments) == len(request.goals):
-                self._route = self._path = self._held_if_same(route)
+                self._route = self._path = self._unless_held_serves(route, map_update.grid)
                 self._held = None
                 return
 
-    def _held_if_same(self, route: Route) -> Route:
-        """The older path, if what the search has found is just the rest of it: the result stays the same."""
+    def _unless_held_serves(self, route: Route, grid: Grid) -> Route:
+        """The route that was found, or the older path, so that the result stays the same: if the route is just the rest
+        of it, or ends at the same cells and does not save the fraction min_improvement."""
         held = self._held
-        if held is None or not route.is_end_of(held):
+        if held is None:
             return route
-        held.passed = len(held.cells) - len(route.cells)
-        held.expected_cost = route.expected_cost
+        cost = held.cost(grid)
+        if route.is_end_of(held):
+            held.passed = len(held.cells) - len(route.cells)
+        elif not route.ends_as(held) or route.cost(grid) < (1.0 - self._settings.min_improvement) * cost:
+            return route
+        held.expected_cost = held.cost(grid)
         return held
 
     def _search_segment(self, map_update: MapUpdate, request: PathRequest, search: Search) -> bool:

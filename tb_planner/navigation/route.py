@@ -165,6 +165,10 @@ class Route:
             return False
         return np.array_equal(older.cells[before:], self.cells)
 
+    def ends_as(self, other: Route) -> bool:
+        """Whether its segments end at the same cells as those of another route."""
+        return np.array_equal(self.cells[self.cell_ends], other.cells[other.cell_ends])
+
     # -------------------------------------------------------------------------------------------------- the robot
     def advance(self, cells: int) -> None:
         """The robot has passed this many more cells."""
