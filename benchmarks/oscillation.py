@@ -43,8 +43,8 @@ WORLDS = {
 }
 """Both have the office's script of obstacles, too."""
 
-DEFAULTS = PlannerParameters(expansions_per_tick=100_000)
-"""The node's; its 10 ms per tick are about this many expansions."""
+DEFAULTS = PlannerParameters(weight=1.0, expansions_per_tick=100_000)
+"""Those of config/nav2; the search time of a tick is enough for more expansions."""
 SETTINGS = DEFAULTS.settings()
 STEP_S, STEPS_A_TICK, TICKS_A_SECOND = 0.025, 2, 20
 LIMIT_S = 300
