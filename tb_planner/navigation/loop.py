@@ -111,6 +111,8 @@ class TickContext:
     map_update: MapUpdate | None
     """The same if it is new in this tick, else None."""
     map_lost: bool
+    maps_taken: int
+    """How many maps and map updates have arrived, also those that changed nothing."""
 
 
 class PathHandler(Protocol):
@@ -258,7 +260,8 @@ class PlannerLoop:
             self.start_over()
         if self.path_handlers:
             self._budget.charge(self._early_budget)
-            context = TickContext(now_s, self.frame, pose, self.map, map_update, self._map_is_lost(now_s))
+            map_lost = self._map_is_lost(now_s)
+            context = TickContext(now_s, self.frame, pose, self.map, map_update, map_lost, self._maps_seen)
             for handler in self.path_handlers:
                 handler.tick(context, self._budget)
             self._refill_early_budget()
@@ -274,7 +277,7 @@ class PlannerLoop:
             return
         self._early_budget.go_on(sum(one.has_request for one in self.path_handlers), time_s)
         pose, map_lost = self._poses.latest(now_s), self._map_is_lost(now_s)
-        context = TickContext(now_s, self.frame, pose, self.map, None, map_lost)
+        context = TickContext(now_s, self.frame, pose, self.map, None, map_lost, self._maps_seen)
         for handler in self.path_handlers:
             handler.tick(context, self._early_budget)
 

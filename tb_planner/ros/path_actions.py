@@ -69,6 +69,9 @@ POSES_AT_ONCE = 200
 EXPIRED_S = 1.0
 """A request that is late by this and two ticks more ends without a tick; a tick might have an older path for it."""
 
+NEXT_MAP_S = 1.5
+"""How long a second failure on the same map waits for the next one; Nav2 publishes its global costmap once a second."""
+
 _UNFINISHED = (PathStatus.SEARCHING, PathStatus.WAITING_FOR_MAP)
 _FOLLOWING = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 
@@ -387,6 +390,7 @@ class ComputePathHandler:
         self._unplaced: ActionRequest | None = None  # that waits for a transform
         self._unplaced_s = 0.0  # since when
         self._goals: tuple[Pose2D, ...] = ()
+        self._failed_on: int | None = None  # the number of the map on which the last request had no path
         self._start = Pose2D(0.0, 0.0)
         self._message: PathMessage | None = None  # of the path that was sent last
         self._along_path = parameters().use_final_approach_orientation
@@ -436,6 +440,9 @@ class ComputePathHandler:
 
     # -------------------------------------------------------------------------------------------------- a request
     def _handle(self, request: ActionRequest, context: TickContext, budget: TickBudget) -> None:
+        """A request that fails on the same map as the one before waits for the next map: between the two, a behaviour
+        tree clears the costmap. Nav2's service get_costmap is no help, because a costmap that was just cleared has no
+        walls until its next update, after which it is published."""
         try:
             self._validate(request)
             result = self._search(request, context, budget)
@@ -447,7 +454,9 @@ class ComputePathHandler:
         if result.path is not None:
             self._succeed(request, result.path, context)
         elif result.status not in _UNFINISHED:
-            self._fail(request, result.status.value, result.message)
+            if self._failed_on != context.maps_taken or self._is_late(request) or request.age_s > NEXT_MAP_S:
+                self._failed_on = context.maps_taken
+                self._fail(request, result.status.value, result.message)
         elif self._is_late(request) and self._planner.held_path is not None and not context.map_lost:
             self._succeed(request, self._planner.held_path, context)
         elif self._is_late(request):

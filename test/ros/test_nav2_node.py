@@ -172,6 +172,25 @@ def test_a_request_has_its_result_before_the_next_tick(nodes, peer):
     assert around.next_facts()['ticks'] == ticks
 
 
+def test_a_request_after_one_that_failed_waits_for_the_next_map(nodes, peer):
+    """A behaviour tree clears the costmap between the two; planner_server waits for its costmap, too."""
+    nodes.planner(nav2=True, **POINT)
+    around, client = PlannerPeer(peer), PathClient(peer)
+    closed = open_terrain()
+    closed[:, 50] = 100
+    around.maps.publish(map_message(closed))
+    around.wait_for_status('IDLE')
+    no_path = ComputePathToPose.Result.NO_VALID_PATH
+    assert client.ask((8.0, 5.0)).end()[1].error_code == no_path
+    second = client.ask((8.0, 5.0))
+    assert second.is_accepted
+    around.maps.publish(map_message(open_terrain()))
+    assert second.end()[0] == 'succeeded'
+    around.maps.publish(map_message(closed))
+    peer.wait_until(lambda: client.ask((8.0, 5.0)).end()[1].error_code == no_path, 'the map is closed again')
+    assert client.ask((8.0, 5.0)).end()[1].error_code == no_path, 'without a further map it ends all the same'
+
+
 def test_parameters_count_from_the_next_request_on(nodes, peer):
     nodes.planner(nav2=True, **POINT)
     around = PlannerPeer(peer)
