@@ -173,7 +173,8 @@ class Switches:
         apart_m = farthest_m(path, last)
         if apart_m > SWITCH_M:
             self.switches += 1
-            self.unforced += is_valid_ahead(last, pose, update)
+            ahead = Route.from_points(last[nearest_point(last, pose) :], update.geometry)
+            self.unforced += ahead.is_valid(update.grid)
         for least_m in FARTHER_M:
             self.farther[least_m] += apart_m > least_m
         return True
@@ -183,11 +184,6 @@ def farthest_m(path: Points, other: Points) -> float:
     """The largest distance of one of the path's points from the other path."""
     apart = path[:, None, :] - other[None, :, :]
     return float(np.sqrt((apart**2).sum(axis=2).min(axis=1).max()))
-
-
-def is_valid_ahead(path: Points, pose: Pose2D, update: MapUpdate) -> bool:
-    """Whether a path is valid from where the robot is."""
-    return Route.from_points(path[nearest_point(path, pose) :], update.geometry).is_valid(update.grid)
 
 
 # ---------------------------------------------------------------------- a run
@@ -226,7 +222,9 @@ def run(office: Map, script: list[Obstacle], world: str, planner: PathClient, se
         for _ in range(STEPS_A_TICK):
             simulation.step()
         driven_m += math.dist((pose.x_m, pose.y_m), (simulation.pose.x_m, simulation.pose.y_m))
-        publish_changes(simulation, maps)
+        changed = simulation.changed_map()
+        if changed is not None and (box := changed.changed) is not None:
+            maps.take_patch(Patch('', 0, (box.x0, box.y0), changed.occupancy[box.slices]))
         tick += 1
     return {
         'arrived': has_arrived(simulation),
@@ -243,14 +241,6 @@ def run(office: Map, script: list[Obstacle], world: str, planner: PathClient, se
 def has_arrived(simulation: Simulation) -> bool:
     pose = simulation.pose
     return math.dist((pose.x_m, pose.y_m), (GOAL.x_m, GOAL.y_m)) <= SETTINGS.goal_tolerance_m
-
-
-def publish_changes(simulation: Simulation, maps: MapIntake) -> None:
-    """The changed part of the map goes to the planner as a patch."""
-    changed = simulation.changed_map()
-    if changed is not None and changed.changed is not None:
-        box = changed.changed
-        maps.take_patch(Patch('', 0, (box.x0, box.y0), changed.occupancy[box.slices]))
 
 
 def plan(options: argparse.Namespace) -> RunPlan:

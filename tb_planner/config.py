@@ -14,15 +14,8 @@ from tb_planner.maps.costmap import OCCUPIED, CostmapConfig
 from tb_planner.maps.map_worker import MapSettings
 from tb_planner.navigation.loop import LoopSettings
 from tb_planner.navigation.navigator import Settings
-from tb_planner.parameters import as_yaml, parameter
-from tb_planner.search.algorithms import (
-    ALGORITHMS,
-    MAX_WEIGHT,
-    RESTART_RULES,
-    Algorithm,
-    make_algorithm,
-    takes_weight,
-)
+from tb_planner.parameters import parameter
+from tb_planner.search.algorithms import ALGORITHMS, MAX_WEIGHT, RESTART_RULES, make_algorithm, takes_weight
 from tb_planner.search.grid import MAX_COST
 
 HEADING = """Parameters of the planner node: every one with its default.
@@ -233,14 +226,10 @@ class PlannerParameters:
         """The search algorithm for people, with its weight if it has one."""
         return f'{self.algorithm}, weight {self.weight:g}' if takes_weight(self.algorithm) else self.algorithm
 
-    def algorithm_config(self) -> Algorithm:
-        """The search algorithm with its weight and restart rule."""
-        return make_algorithm(self.algorithm, self.weight, self.restart)
-
     def settings(self) -> Settings:
         """The settings of the navigator."""
         return Settings(
-            algorithm=self.algorithm_config(),
+            algorithm=make_algorithm(self.algorithm, self.weight, self.restart),
             k=self.expansions_per_tick or 1,
             min_improvement=self.min_improvement,
             goal_tolerance_m=self.goal_tolerance_m,
@@ -276,7 +265,3 @@ class PlannerParameters:
             inflation_radius_m=self.inflation_radius_m,
             cost_travel_multiplier=self.cost_travel_multiplier,
         )
-
-
-if __name__ == '__main__':
-    print(as_yaml(PlannerParameters, 'tb_planner', HEADING), end='')

@@ -168,6 +168,19 @@ class MapGeometry:
         return (np.asarray(cells, np.float64) + 0.5) * self.resolution_m @ _turn(-yaw) + (x0, y0)
 
 
+def composed(frame: Pose2D, pose: Pose2D) -> Pose2D:
+    """A pose given in a frame, in the parent of that frame."""
+    cos, sin = math.cos(frame.yaw), math.sin(frame.yaw)
+    x_m = frame.x_m + cos * pose.x_m - sin * pose.y_m
+    y_m = frame.y_m + sin * pose.x_m + cos * pose.y_m
+    return Pose2D(x_m, y_m, math.remainder(frame.yaw + pose.yaw, math.tau))
+
+
+def length_m(points: ArrayLike) -> float:
+    """The length of the line through these points, (n, 2)."""
+    return float(np.hypot(*np.diff(np.asarray(points), axis=0).T).sum())
+
+
 def headings(points_m: NDArray[np.float64], last_yaw: float | None = None) -> NDArray[np.float64]:
     """The direction from each point to the next."""
     steps = np.diff(points_m, axis=0)

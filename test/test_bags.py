@@ -225,7 +225,8 @@ class TestReplay:
     def test_is_summarised(self, live, tmp_path):
         with open_bag(files.write(tmp_path / 'bag', live.messages())) as bag:
             summary = replay(bag, PARAMETERS)
-        assert (summary.ticks, summary.goals, summary.arrived) == (len(live.ticks), 1, 1)
+        arrivals = summary.statuses[NavigationStatus.ARRIVED]
+        assert (summary.ticks, summary.goals, arrivals) == (len(live.ticks), 1, 1)
         assert summary.restarts == live.restarts
 
 

@@ -197,7 +197,7 @@ def test_no_step_is_illegal_and_every_path_reaches_the_goal_whatever_changes(pro
         assert math.isfinite(terrain.length(walked))
         if agent.status == Status.NO_PATH:
             assert not math.isfinite(true_distance(terrain, agent.current_cell, problem.goal))
-        elif agent.path_found and agent.status != Status.AT_GOAL:
+        elif agent._search.goal_found and agent.status != Status.AT_GOAL:
             assert math.isfinite(terrain.length(agent.path))
             assert agent.path[-1] == problem.goal
         patch, at = repainted(data.draw, values, agent.current_cell, problem.goal)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tb_planner.geometry import MapGeometry
+from tb_planner.geometry import MapGeometry, length_m
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.files import Map
 from tb_planner.tools import plotting as picture
-from tb_planner.tools.drive import Drive, length_m, shortest_path
+from tb_planner.tools.drive import Drive, shortest_path
 
 RESOLUTION_M = 0.1
 RULES = CostmapConfig(resolution_m=RESOLUTION_M, robot_radius_m=0.25, inflation_radius_m=0.6)
@@ -24,8 +24,8 @@ def room(width_m=10.0, height_m=8.0, yaw=0.0):
 
 def wall(map_, x_m, from_y_m, to_y_m):
     """One cell thick, along y."""
-    column, first = map_.cell_at(x_m, from_y_m)
-    map_.occupancy[first : map_.cell_at(x_m, to_y_m)[1], column] = 100
+    column, first = map_.geometry.cell_at(x_m, from_y_m)
+    map_.occupancy[first : map_.geometry.cell_at(x_m, to_y_m)[1], column] = 100
     return map_
 
 

@@ -105,4 +105,3 @@ def test_a_map_from_a_file_has_the_geometry_of_its_file():
     occupancy = np.zeros((3, 4), np.int8)
     a_map = Map('hall', occupancy, 0.05, (-1.0, 2.0, 0.3), y_up=True)
     assert a_map.geometry == MapGeometry(4, 3, 0.05, (-1.0, 2.0, 0.3))
-    assert a_map.cell_at(-0.9, 2.2) == a_map.geometry.cell_at(-0.9, 2.2)

@@ -295,9 +295,9 @@ def test_missing_and_broken_images_are_refused_by_name(tmp_path):
 
 def test_points_of_the_world_and_cells_agree(tmp_path):
     room = read_map(write_yaml_map(tmp_path, np.zeros((4, 6)), resolution=0.5, origin=[-1.0, 2.0, 0.0]))
-    assert room.cell_at(-1.0, 2.0) == (0, 0)
-    assert room.cell_at(-0.51, 3.99) == (0, 3)
-    assert room.cell_at(-1.01, 2.0) == (-1, 0)
+    assert room.geometry.cell_at(-1.0, 2.0) == (0, 0)
+    assert room.geometry.cell_at(-0.51, 3.99) == (0, 3)
+    assert room.geometry.cell_at(-1.01, 2.0) == (-1, 0)
     assert room.geometry.centre_of((0, 0)) == (-0.75, 2.25)
 
 
@@ -305,7 +305,7 @@ def test_a_turned_origin_turns_the_cells_with_it(tmp_path):
     room = read_map(write_yaml_map(tmp_path, np.zeros((4, 6)), resolution=0.5, origin=[1.0, 2.0, math.pi / 2]))
     assert room.geometry.centre_of((3, 1)) == pytest.approx((1.0 - 0.75, 2.0 + 1.75))
     for cell in np.ndindex(6, 4):
-        assert room.cell_at(*room.geometry.centre_of(cell)) == cell
+        assert room.geometry.cell_at(*room.geometry.centre_of(cell)) == cell
 
 
 def test_every_octile_map_of_the_folder_is_read_and_its_problems_lie_inside(maps_folder):

@@ -81,7 +81,7 @@ def test_a_route_and_the_planner_that_found_it_come_to_the_same_verdict(problem,
         x, y = route.ahead[steps].tolist()
         planner.advance_by(steps)
         route.expected_cost -= module._cost(planner.grid, route.ahead[: steps + 1])
-        route.advance(steps)
+        route.passed += steps
         patch, at = repainted(data.draw, values, (x, y), problem.goal)
         values = patched(values, patch, at)
         change = planner.grid.update(patch, at)

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_planner import Grid, find_path
-from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.geometry import MapGeometry, Pose2D, composed
 from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import read_map
-from tb_planner.simulation.robot import Limits, composed, sweep_touches
+from tb_planner.simulation.robot import Limits, sweep_touches
 from tb_planner.simulation.scenes import NoPlace, random_goal, random_start
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import Obstacle, RandomChange, ScriptError, read_script
@@ -614,7 +614,7 @@ class TestDemoMaps:
     def test_there_is_another_path_when_the_script_blocks_the_shortest(self, name, goal):
         plan = read_map(ROOT / 'maps' / f'{name}.yaml')
         script = read_script(ROOT / 'config' / f'{name}_obstacles.yaml')
-        start, end = plan.cell_at(0.0, 0.0), plan.cell_at(*goal)
+        start, end = plan.geometry.cell_at(0.0, 0.0), plan.geometry.cell_at(*goal)
         free = find_path(self.grid_of(plan.occupancy), start, end)
         blocked_ways = 0
         for time_s in range(60):
@@ -633,8 +633,8 @@ class TestDemoMaps:
         assert len(goals) == 5
         for place in goals:
             assert math.hypot(place.x_m, place.y_m) > 10.0
-            cell = plan.cell_at(place.x_m, place.y_m)
-            assert find_path(self.grid_of(plan.occupancy), plan.cell_at(0.0, 0.0), cell).cells
+            cell = plan.geometry.cell_at(place.x_m, place.y_m)
+            assert find_path(self.grid_of(plan.occupancy), plan.geometry.cell_at(0.0, 0.0), cell).cells
 
 
 def test_no_place_is_found_where_there_is_none():

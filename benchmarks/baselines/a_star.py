@@ -89,7 +89,10 @@ class AStar(Baseline):
                 self.status = Status.MOVED
                 left -= 1
             if left and self.status != Status.AT_GOAL:
-                self.status = self._walk(left)
+                while (code := self._search.run(left)) == kernel.PATH_FULL:
+                    self._search.grow_path()
+                    left = self._search.intervals_left
+                self.status = Status(code)
                 trail.append(self._search.take_trail())
         return np.concatenate(trail)
 
@@ -133,13 +136,9 @@ class AStar(Baseline):
         return super().s_current
 
     @property
-    def path_found(self) -> bool:
-        return bool(self._search.goal_found)
-
-    @property
     def path(self) -> list[Cell]:
         """The path ahead, if it has been found; a pacing agent's begins at its start."""
-        if not self.path_found:
+        if not self._search.goal_found:
             raise ValueError(f'no path has been found after {self.figures.expansions} expansions')
         back, ahead = self._search.route_to_meeting()
         return self.grid.cells(back + ahead[1:])
@@ -186,13 +185,6 @@ class AStar(Baseline):
         while (code := self._search.search_and_trace()) == kernel.PATH_FULL:
             self._search.grow_path()
         return int(code)
-
-    def _walk(self, intervals: int) -> Status:
-        """Makes up to this many moves along the path."""
-        while (code := self._search.run(intervals)) == kernel.PATH_FULL:
-            self._search.grow_path()
-            intervals = self._search.intervals_left
-        return Status(code)
 
     def _follows_its_path(self) -> bool:
         """The path leads through where the agent has paced to: it goes on from there."""

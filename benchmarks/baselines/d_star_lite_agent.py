@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.baselines import d_star_lite
 from benchmarks.baselines.agent import Baseline
@@ -51,16 +48,6 @@ class DStarLite(Baseline):
     @property
     def path(self) -> list[Cell]:
         """When the search has ended: a shortest path from where the agent is; empty if there is none."""
-        return self.grid.cells(self._path_states())
-
-    @property
-    def path_cost(self) -> float:
-        """Of the path; inf if there is none."""
-        states = self._path_states()
-        return self.grid.cost_of(*self.grid.step_sums(states)) if len(states) else math.inf
-
-    def _path_states(self) -> NDArray[np.int32]:
         if not self._search.found:
             raise ValueError(f'the search has not ended after {self.figures.expansions} expansions; search() goes on')
-        states: NDArray[np.int32] = self._search.path_states()
-        return states
+        return self.grid.cells(self._search.path_states())

@@ -21,9 +21,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.baselines import local_search
 from benchmarks.baselines.agent import Baseline
 from tb_planner.geometry import Cell
@@ -86,23 +83,6 @@ class RealTimeAgent(Baseline):
         if self.status == Status.NO_PATH:
             self.status = Status.WAITED
         return gives_up
-
-    @property
-    def h(self) -> NDArray[np.int64]:
-        """[y, x]: h as it is now, in the kernel's units: 985 for a straight step, 32 times that on a map with costs."""
-        h: NDArray[np.int64] = self._search.h_values().reshape(self.grid.height, self.grid.width)
-        return h
-
-    @property
-    def s_next(self) -> int:
-        """The state to which the last search has found a path; -1 if there was none."""
-        return int(self._search.s_next)
-
-    @property
-    def closed(self) -> NDArray[np.int32]:
-        """The states that the last search has closed."""
-        closed: NDArray[np.int32] = self._search.expanded()
-        return closed
 
 
 lrta_star = partial(RealTimeAgent, 'breadth_first', 'current')

@@ -35,6 +35,7 @@ import traceback
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -46,8 +47,6 @@ from benchmarks.experiments.trials import KEY, MapInstance, Part, Task, tasks_of
 
 PACKAGES = ('tb_planner', 'numpy', 'scipy', 'pyastar2d', 'tcod', 'w9-pathfinding', 'scikit-image')
 """Packages whose versions belong to the provenance of a row."""
-TIME_COLUMNS = ('search_time_s',)
-"""Columns that differ between two runs with the same seed, where intervals are counted in expansions."""
 NUMBER = re.compile(r'-?\d+(\.\d+)?')
 Row = dict[str, Any]
 Item = TypeVar('Item')
@@ -250,7 +249,7 @@ def chosen_parts(parts: tuple[Part, ...], name: str | None) -> tuple[Part, ...]:
 def unfinished(task: Task, file: RowFile) -> Task:
     """Returns the task with the settings that have no row yet."""
     pairs = zip(task.known_columns(), task.settings, strict=True)
-    return task.only(tuple(setting for key, setting in pairs if key not in file))
+    return replace(task, settings=tuple(setting for key, setting in pairs if key not in file))
 
 
 def run_tasks(tasks: list[Task], options: argparse.Namespace) -> Generator[TaskOutcome, None, None]:

@@ -52,7 +52,11 @@ def switches(options: PartOptions) -> tuple[Part, ...]:
             *static_settings(LOOK_AHEADS, WEIGHTS, ', cutting corners', corner_cutting=True),
         ),
     }
-    static = (*static_maps(options), generated('open', 'random', 512, OBSTACLES, 0, 0.3 if options.quick else 1.0))
+    most, scale = (2, 0.3) if options.quick else (MAPS, 1.0)
+    static = (
+        *(source for name in ('BG', 'ROOMS') for source in maps_of(name, options.maps, most, scale)),
+        generated('open', 'random', 512, OBSTACLES, 0, scale),
+    )
     count = options.problems or (2 if options.quick else PROBLEMS)
     look_aheads = (1, math.inf) if options.quick else ALL_LOOK_AHEADS
     lazy = tuple(
@@ -154,11 +158,6 @@ def replanning(options: PartOptions) -> tuple[Part, ...]:
         )
     )
     return (Part('D* Lite', *changing_maps(options), settings),)
-
-
-def static_maps(options: PartOptions) -> tuple[MapSource, ...]:
-    most, scale = (2, 0.3) if options.quick else (MAPS, 1.0)
-    return tuple(source for name in ('BG', 'ROOMS') for source in maps_of(name, options.maps, most, scale))
 
 
 def changing_maps(options: PartOptions) -> tuple[tuple[MapSource, ...], int]:

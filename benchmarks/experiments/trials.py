@@ -28,7 +28,7 @@ from tb_planner import ALGORITHMS, Changing, Grid, Resources, Static, Status, Ti
 from tb_planner.maps.files import read_map
 from tb_planner.search.agent import Run, World, move_to_goal
 from tb_planner.search.grid import GridChange
-from tb_planner.search.planner import UNBOUNDED, distances_to
+from tb_planner.search.planner import UNBOUNDED, count_non_optimal, distances_to
 
 Row = dict[str, Any]
 
@@ -121,9 +121,6 @@ class Task:
             **{'generated': self.map.generated, 'problem': self.problem, 'seed': self.seed},
         }
         return [{**same, **setting.columns()} for setting in self.settings]
-
-    def only(self, settings: tuple[Setting, ...]) -> Task:
-        return replace(self, settings=settings)
 
 
 def tasks_of(experiment: str, parts: tuple[Part, ...], seed: int) -> Iterator[Task]:
@@ -265,12 +262,9 @@ class MapInstance:
         """Moves on no shortest path to the goal; on a static map."""
         if setting.world != 'static' or not run.cells:
             return ''
-        grid = self.grid(setting.corner_cutting)
-        distances = self._distances(setting.corner_cutting)
         numbers = np.fromiter(itertools.chain.from_iterable(run.cells), np.int32, 2 * len(run.cells))
-        states = numbers[1::2] * np.int32(grid.width) + numbers[::2]
-        ahead = distances.g_values(states)
-        return int(np.count_nonzero(ahead[:-1] != distances.step_costs(states) + ahead[1:]))
+        states = numbers[1::2] * np.int32(self.true.shape[1]) + numbers[::2]
+        return count_non_optimal(self._distances(setting.corner_cutting), states)
 
 
 def new_agent(setting: Setting, grid: Grid, problem: GridProblem, seed: int, k: int | None = None) -> Any:

@@ -23,15 +23,15 @@ from nav_msgs.msg import OccupancyGrid
 from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Header
 
 from benchmarks.node import measuring
 from benchmarks.node.changing_rooms import Things, corners, rooms
 from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
-from tb_planner.ros.publishers import pose_message
-from tb_planner.ros.simulator_node import map_message, update_message
+from tb_planner.ros.publishers import LATCHED, map_message, pose_message
+from tb_planner.ros.simulator_node import update_message
 from tb_planner.simulation.simulator import PublishedMap
 
 RESOLUTION_M = 0.05
@@ -53,7 +53,6 @@ MARGIN_M = 0.1
 """A waypoint that leads past it at this distance was chosen in knowledge of it."""
 START_LIMIT_S, SETTLE_S, LAST_WORDS_LIMIT_S = 60.0, 3.0, 5.0
 
-_LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 _ALL = QoSProfile(depth=1000)
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _NO_TIME = Time()
@@ -105,10 +104,6 @@ class Robot:
     def is_connected(self) -> bool:
         return bool(self._goal.get_subscription_count() and self._poses.get_subscription_count())
 
-    @property
-    def looks_ahead(self) -> bool:
-        return self.waypoint is not None and math.dist(self.place, self.waypoint) > AHEAD_M
-
     def forget(self) -> None:
         """From now on it is measured; the last diagnostics are what is counted from."""
         del self.received_ns[:], self.diagnostics[:-1], self.reactions_ms[:]
@@ -150,15 +145,14 @@ class Playground:
     """The map and its robots. Whole maps change once a second; else one window of the map after the other does."""
 
     def __init__(self, node: Node, scene: BenchScene) -> None:
-        self._size = scene.size
         self._random = np.random.default_rng([scene.seed, 1])
         self._geometry = MapGeometry(scene.size, scene.size, RESOLUTION_M)
-        whole = map_message(PublishedMap(rooms(scene.size), self._geometry, None), _HEADER)
-        self._message = bytearray(serialize_message(whole))
+        self._message = bytearray(serialize_message(map_message(rooms(scene.size), self._geometry, _HEADER)))
         cells = np.frombuffer(self._message, np.int8, scene.size**2, len(self._message) - scene.size**2)
         self._occupancy = cells.reshape(scene.size, scene.size)
         self._things = Things(self._occupancy, scene.thing, scene.seed)
         self._turns_a_second = PATCHES if scene.patches else 1
+        self._cells_a_turn = round(CHANGED * scene.size**2 / self._turns_a_second)
         self._windows = list(Box(0, 0, scene.size, scene.size).tiles(scene.size // 4 if scene.patches else scene.size))
         self._turn = 0
         places = [self._geometry.centre_of(cell) for cell in corners(scene.size)]
@@ -166,7 +160,7 @@ class Playground:
             Robot(node, namespace, places[i % 4], [places[(i + step) % 4] for step in (1, 2, 3, 4)])
             for i, namespace in enumerate(scene.namespaces)
         ]
-        self._maps = node.create_publisher(OccupancyGrid, 'map', _LATCHED)
+        self._maps = node.create_publisher(OccupancyGrid, 'map', LATCHED)
         self._updates: Any = None
         if scene.patches:
             from map_msgs.msg import OccupancyGridUpdate  # may not be installed
@@ -203,10 +197,6 @@ class Playground:
                     robot.diagnostics.append({item.key: item.value for item in status.values})
 
     # -------------------------------------------------------------------------------------------------- the map
-    @property
-    def _cells_a_turn(self) -> int:
-        return round(CHANGED * self._size**2 / self._turns_a_second)
-
     def _change(self) -> None:
         """Once a second something appears on the waypoints of robots, and their reaction is measured."""
         unsteady_s = self._random.uniform(-UNSTEADY_S, UNSTEADY_S)
@@ -215,7 +205,9 @@ class Playground:
         window = self._windows[self._turn % len(self._windows)]
         watched: dict[Cell, Robot] = {}
         if self._turn % self._turns_a_second == 0:
-            watched = {self._cell_of(robot.waypoint): robot for robot in self.robots if robot.looks_ahead}
+            for robot in self.robots:
+                if robot.waypoint is not None and math.dist(robot.place, robot.waypoint) > AHEAD_M:
+                    watched[self._geometry.cell_at(*robot.waypoint)] = robot
             window = next((box for cell in watched for box in self._windows if _holds(box, cell)), window)
         put = self._things.change(window, self._cells_a_turn, self._keep_clear(), watched)
         since_ns = time.time_ns()
@@ -236,12 +228,8 @@ class Playground:
     def _keep_clear(self) -> list[Box]:
         """Where robots are and go to."""
         reach = round(CLEAR_M / RESOLUTION_M)
-        cells = [self._cell_of(place) for robot in self.robots for place in (robot.place, robot.goal)]
+        cells = [self._geometry.cell_at(*place) for robot in self.robots for place in (robot.place, robot.goal)]
         return [Box(x - reach, y - reach, x + reach + 1, y + reach + 1) for x, y in cells]
-
-    def _cell_of(self, place: Place | None) -> Cell:
-        assert place is not None
-        return self._geometry.cell_at(*place)
 
 
 def process_time_s(pid: int) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-from tb_planner.ros.main import init_with_signals
-
-WAKE_S = 0.1
-"""How often it checks for a request to end."""
+from tb_planner.ros.main import init_with_signals, spin_until
 
 
 class MeasurementAborted(RuntimeError):
@@ -35,22 +31,15 @@ class NodeWatch:
 
     def wait_until(self, condition: Callable[[], object], limit_s: float, what: str) -> None:
         """what: the message if it has not come true within the limit."""
-        if not self._comes_true(condition, limit_s):
+        if not spin_until(self._executor, condition, limit_s, self._check):
             raise MeasurementAborted(f'{what} within {limit_s:g} s')
 
     def wait(self, time_s: float) -> None:
-        self._comes_true(lambda: False, time_s)
+        spin_until(self._executor, lambda: False, time_s, self._check)
 
-    def _comes_true(self, condition: Callable[[], object], limit_s: float) -> bool:
-        deadline = time.monotonic() + limit_s
-        while not condition():
-            if self._shutdown_requested.is_set():
-                raise MeasurementAborted('asked to end')
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                return False
-            self._executor.spin_once(timeout_sec=min(left_s, WAKE_S))
-        return True
+    def _check(self) -> None:
+        if self._shutdown_requested.is_set():
+            raise MeasurementAborted('asked to end')
 
 
 def main(name: str, measure: Callable[[NodeWatch, dict[str, Any]], dict[str, Any]]) -> int:

@@ -25,7 +25,6 @@ SECONDS, QUICK_SECONDS = 60.0, 2.0
 SECONDS_OPTION = {'--seconds': {'type': float, 'help': f'measured in each run ({SECONDS:g})'}}
 BEYOND_S = 150.0
 """What a run may take longer than it measures, until something must be wrong."""
-LAST_LINES = 15
 MACHINE = ('playground_percent', 'others_percent', 'stolen_percent')
 
 
@@ -150,12 +149,7 @@ def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None
             break
         bench_world.wait(0.5)
     if bench_world.exit_code != 0:
-        tails = (
-            [f'--- {process.name}, exit code {process.exit_code}', *process.log_text.splitlines()[-LAST_LINES:]]
-            for process in processes.all
-        )
-        printed = '\n'.join(itertools.chain.from_iterable(tails))
-        raise RuntimeError(f'no figures\n{printed}')
+        raise RuntimeError(f'no figures\n{processes.last_lines}')
 
 
 def robot_figures(robot: dict[str, Any], period_s: float) -> Row:

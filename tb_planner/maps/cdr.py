@@ -69,7 +69,7 @@ def occupancy_from_cdr(data: bytes) -> Occupancy:
     stamp_ns, frame = reader.header()
     reader.numbers('iI')  # map_load_time
     resolution, width, height = reader.numbers('fII')
-    x, y, z, *orientation = reader.numbers('7d')
+    x, y, z, qx, qy, qz, qw = reader.numbers('7d')
     _check_size('map', width, height)
     # 0.05 arrives as the nearest float32; a map of a thousand cells would be off by some micrometres
     resolution_m = float(str(np.float32(resolution)))
@@ -79,9 +79,12 @@ def occupancy_from_cdr(data: bytes) -> Occupancy:
         limits = f'between {MIN_RESOLUTION_M:g} and {MAX_RESOLUTION_M:g} m'
         raise BadMessage(f'map has a resolution of {resolution_m:g} m; it must be {limits}')
     check_place('map origin', x, y, z)
-    origin = (x, y, _planar_yaw('map origin', *orientation))
-    values = reader.cells(width, height)
-    return Occupancy(frame, stamp_ns, MapGeometry(width, height, resolution_m, origin), values)
+    yaw = yaw_of(qx, qy, qz, qw, 'map origin')
+    if math.hypot(qx, qy) > _TILTED:
+        orientation = f'({qx:g}, {qy:g}, {qz:g}, {qw:g})'
+        raise BadMessage(f'map origin has the orientation {orientation}; x and y must be 0: a map is flat')
+    geometry = MapGeometry(width, height, resolution_m, (x, y, yaw))
+    return Occupancy(frame, stamp_ns, geometry, reader.cells(width, height))
 
 
 def patch_from_cdr(data: bytes) -> Patch:
@@ -199,10 +202,3 @@ def _check_size(what: str, width: int, height: int) -> None:
         raise BadMessage(f'{what} of {width} x {height} cells is empty; it must have at least 1 x 1')
     if width * height > MAX_CELLS:
         raise BadMessage(f'{what} of {width} x {height} cells is too large; it may have at most {MAX_CELLS} cells')
-
-
-def _planar_yaw(what: str, x: float, y: float, z: float, w: float) -> float:
-    yaw = yaw_of(x, y, z, w, what)
-    if math.hypot(x, y) > _TILTED:
-        raise BadMessage(f'{what} has the orientation ({x:g}, {y:g}, {z:g}, {w:g}); x and y must be 0: a map is flat')
-    return yaw

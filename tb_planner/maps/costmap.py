@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.geometry import Box
 from tb_planner.search.distance import squared_distances
-from tb_planner.search.grid import BLOCKED, COST_STEPS, MAX_COST
+from tb_planner.search.grid import COST_STEPS, MAX_COST, costs_of_terrain
 
 UNKNOWN = -1
 OCCUPIED = 100
@@ -119,10 +119,7 @@ class CostTable:
 
     def costs(self, occupancy: NDArray[np.int8], box: Box) -> NDArray[np.float32]:
         """The same as costs, inf where blocked."""
-        terrain = self.terrain(occupancy, box)
-        costs: NDArray[np.float32] = terrain * np.float32(1 / COST_STEPS)
-        costs[terrain == BLOCKED] = np.inf
-        return costs
+        return costs_of_terrain(self.terrain(occupancy, box))
 
 
 def costs_of(occupancy: ArrayLike, rules: CostmapConfig, *, tile: int = TILE) -> NDArray[np.float32]:

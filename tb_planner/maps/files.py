@@ -71,10 +71,6 @@ class Map:
     def geometry(self) -> MapGeometry:
         return MapGeometry(self.width, self.height, self.resolution_m, self.origin)
 
-    def cell_at(self, x_m: float, y_m: float) -> Cell:
-        """The cell that holds a point of the world; it may be outside the map."""
-        return self.geometry.cell_at(x_m, y_m)
-
 
 @dataclass(frozen=True)
 class ScenProblem:

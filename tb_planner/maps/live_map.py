@@ -59,7 +59,8 @@ class LiveMap:
         self._tile = tile
         self._changed_hands = threading.Condition()
         self._offer: MapUpdate | None = None
-        self._offers_cleared = False  # also while the offer has been taken back to be extended
+        self.offers_cleared = False
+        """Whether the map on offer, or the one that the worker is about to offer, is a cleared one."""
         self._map: _Map | None = None
         self._retired: _Map | None = None  # kept till the next call: else the reader would have to free its memory
 
@@ -113,14 +114,9 @@ class LiveMap:
             if leave_cleared and self._offer is not None and self._offer.cleared:
                 return None
             self._offer, offer = None, self._offer
-            self._offers_cleared &= offer is None
+            self.offers_cleared &= offer is None
             self._changed_hands.notify()
         return offer
-
-    @property
-    def offers_cleared(self) -> bool:
-        """Whether the map on offer, or the one that the worker is about to offer, is a cleared one."""
-        return self._offers_cleared
 
     def wait_until_fetched(self, limit_s: float) -> bool:
         """For the worker: waits until nothing is on offer; returns whether that is so."""
@@ -131,14 +127,8 @@ class LiveMap:
     def _put(self, offer: MapUpdate | None) -> None:
         """Offers an update to the reader, or nothing."""
         with self._changed_hands:
-            self._offer, self._offers_cleared = offer, offer is not None and offer.cleared
+            self._offer, self.offers_cleared = offer, offer is not None and offer.cleared
             self._changed_hands.notify()
-
-    def _take_back(self) -> bool:
-        """Withdraws the offer to extend it; returns whether there was one."""
-        with self._changed_hands:
-            self._offer, offer = None, self._offer
-        return offer is not None
 
     def _begin(self, occupancy: NDArray[np.int8], geometry: MapGeometry, conversion: CostTable) -> None:
         """Starts a map that has nothing in common with the one before."""
@@ -179,7 +169,9 @@ class LiveMap:
 
     def _update(self, here: _Map, boxes: Collection[Box], undo: Callable[[], None]) -> None:
         """Updates a grid in these boxes and offers it; restores it if the kernel has no room for the costs."""
-        if not self._take_back() and here.offered:
+        with self._changed_hands:
+            self._offer, withdrawn = None, self._offer  # to be extended
+        if withdrawn is None and here.offered:
             here.swap()
         try:
             self._write(here, boxes)

@@ -287,7 +287,9 @@ class Navigator:
         if self._goal is None or pose is None:
             self._last_free = None
         if self._goal is None:
-            status, waypoint, message = self._rest(pose)
+            status, message = self._idle_status, _IDLE_MESSAGES[self._idle_status]
+            waypoint = pose if self._must_stop else None
+            self._must_stop = self._must_stop and pose is None
         elif self._map is None:
             status, waypoint, message = NavigationStatus.WAITING_FOR_MAP, None, 'there is no map yet'
         elif pose is None and self._had_pose:
@@ -329,12 +331,6 @@ class Navigator:
         if points_m is not None:
             self._held = Route.from_points(points_m, map_update.geometry).repaired(map_update.grid)
         self._release_memory()
-
-    def _rest(self, pose: Pose2D | None) -> _Outcome:
-        """A tick without a goal."""
-        waypoint = pose if self._must_stop else None
-        self._must_stop = self._must_stop and pose is None
-        return self._idle_status, waypoint, _IDLE_MESSAGES[self._idle_status]
 
     def _navigate(self, map_update: MapUpdate, goal: Pose2D, pose: Pose2D, search: Search) -> _Outcome:
         """One tick towards the goal. Where no step can be made, the waypoint is the robot's own pose: it stays."""
@@ -553,10 +549,14 @@ class Replanner:
     def step(self, position: tuple[float, float], cell: Cell, search: Search, full_replan_ticks: int) -> None:
         """Moves along the route or leaves it, as the robot did; then searches; then takes a new route that is ready."""
         if self._has_restarted and cell != self.planner.current_cell:
-            self._begin_at(cell)
+            self.planner.leave_route(cell)  # where the robot is; this does not count as another restart
+            self._counted = self.planner.restarts
+            self._follower.reset()
         self._track_robot(position, cell)
         self._ticks += 1
-        if full_replan_ticks and self._ticks > full_replan_ticks and self._is_full_replan_due():
+        # only a search that has reached the goal: a slow one would be restarted again and again
+        is_outdated = self._map_has_changed and self._reaches_goal and self.held is None
+        if full_replan_ticks and self._ticks > full_replan_ticks and is_outdated:
             self.planner.restart(RestartReason.PERIODIC)
             self._note_restarts()
         self._has_restarted = False
@@ -580,7 +580,7 @@ class Replanner:
         if self.held is not None:
             passed = self._held_follower.passed(terrain, self.held.ahead, position, cell)
             if passed is not None:
-                self.held.advance(passed)
+                self.held.passed += passed
                 return
             self._let_go()
         self._look_ahead()
@@ -609,11 +609,6 @@ class Replanner:
         self._ahead = self.planner.route_cells(HELD_CELLS)
         self._reaches_goal = self.planner.route_reaches_goal
 
-    def _is_full_replan_due(self) -> bool:
-        """Whether the map has changed since the search began, and the search has reached the goal: without the second
-        condition a slow search would be restarted again and again."""
-        return self._map_has_changed and self._reaches_goal and self.held is None
-
     def _advance_or_leave(self, passed: int | None, cell: Cell) -> None:
         """The robot has passed some cells of the search's route, or, if None, has left it and is in this cell."""
         if passed is None:
@@ -623,12 +618,6 @@ class Replanner:
         elif passed:
             self.planner.advance_by(passed)
             self._ahead = self._ahead[passed:]
-
-    def _begin_at(self, cell: Cell) -> None:
-        """Moves the start of a search that has just restarted to the robot's cell. It does not count as a restart."""
-        self.planner.leave_route(cell)
-        self._counted = self.planner.restarts
-        self._follower.reset()
 
     def _note_restarts(self) -> None:
         """Adds the restarts since the last call to the list. If all of them leave the route valid, it is held."""

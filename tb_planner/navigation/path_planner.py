@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D
+from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D, length_m
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.escape import EscapeFinder, no_escape_text
 from tb_planner.navigation.navigator import Search, Settings, end_pose, new_planner
@@ -492,8 +492,7 @@ def _ahead_of_robot(path: Route) -> Route:
     first = min(path.first_point, len(path.points_m) - 2)
     if first <= 0 or path.cell_ends[0] < path.passed:
         return path
-    behind_m = float(np.hypot(*np.diff(path.points_m[: first + 1], axis=0).T).sum())
-    return path if behind_m <= MAX_BEHIND_M else path.remainder(first)
+    return path if length_m(path.points_m[: first + 1]) <= MAX_BEHIND_M else path.remainder(first)
 
 
 def _is_same(one: Pose2D, other: Pose2D) -> bool:

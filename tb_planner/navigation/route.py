@@ -170,10 +170,6 @@ class Route:
         return np.array_equal(self.cells[self.cell_ends], other.cells[other.cell_ends])
 
     # -------------------------------------------------------------------------------------------------- the robot
-    def advance(self, cells: int) -> None:
-        """The robot has passed this many more cells."""
-        self.passed += cells
-
     def meet(self, grid: Grid, position: tuple[float, float], tolerance: float) -> bool:
         """Whether the robot is on the rest of the route: within the tolerance, in cells, and in clear sight of it.
 
@@ -187,7 +183,7 @@ class Route:
                 if clear(grid.cost_u16, *position, *ahead[i].tolist()):
                     if self.expected_cost is not None:
                         self.expected_cost -= _cost(grid, self.cells[self.passed : self.passed + i + 1])
-                    self.advance(i)
+                    self.passed += i
                     return True
         return False
 

@@ -198,17 +198,15 @@ def unpack(plain: bytes) -> Chunk:
     head = json.loads(plain[_LENGTH.size : at])
     columns = {}
     for name, kind, size in head.pop('columns'):
-        columns[name] = _column(kind, plain[at : at + size])
+        data = plain[at : at + size]
+        if kind != 'varint':
+            columns[name] = np.frombuffer(data, {'f4': '<f4', 'u1': 'u1'}[kind])
+        elif len(data) > LARGEST_PART:
+            raise TooLarge(f'a column of numbers has more than {LARGEST_PART} bytes')
+        else:
+            columns[name] = from_varints(data)
         at += size
     return Chunk(head, columns)
-
-
-def _column(kind: str, data: bytes) -> NDArray[Any]:
-    if kind == 'varint':
-        if len(data) > LARGEST_PART:
-            raise TooLarge(f'a column of numbers has more than {LARGEST_PART} bytes')
-        return from_varints(data)
-    return np.frombuffer(data, {'f4': '<f4', 'u1': 'u1'}[kind])
 
 
 def check_begins(data: bytes) -> None:

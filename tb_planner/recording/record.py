@@ -46,7 +46,10 @@ class Record:
         self.why = chunks.why
         """Why they could not be read."""
         self.head: dict[str, Any] = parts[0].head if parts else {}
-        check_head(self.head)
+        if self.head.get('kind') != 'head':
+            raise BadRecord('the file has no head')
+        if not isinstance(self.head.get('title', ''), str):
+            raise BadRecord(f'the title is {self.head["title"]!r}; it must be a string')
         self.ticks = 0
         ticks = [part for part in parts[1:] if part.head['kind'] == 'ticks']
         for part in ticks:
@@ -201,13 +204,6 @@ class Replay:
         steps = data[after:].astype(np.int64)
         moves = np.column_stack((steps % 3 - 1, steps // 3 - 1))
         return np.cumsum(np.vstack(([[x, y]], moves)), axis=0)
-
-
-def check_head(head: dict[str, Any]) -> None:
-    if head.get('kind') != 'head':
-        raise BadRecord('the file has no head')
-    if not isinstance(head.get('title', ''), str):
-        raise BadRecord(f'the title is {head["title"]!r}; it must be a string')
 
 
 def check_ticks(chunk: Chunk, first: int) -> None:

@@ -421,20 +421,16 @@ class RecordWriter:
         if self.error:
             return True
         with self._lock:
-            if not self._real_time:
-                self._wait_for_room()
-            elif self._waiting > MAX_WAITING_BYTES:
+            while not self._real_time and self._waiting > MAX_WAITING_BYTES and not self.error:
+                self._wake.set()
+                self._room.wait()
+            if self._real_time and self._waiting > MAX_WAITING_BYTES:
                 self._lost += len(self._frames) + 1
                 self._frames, self._waiting = [], 0
                 return False
             self._frames.append(frame)
             self._waiting += frame.bytes
         return True
-
-    def _wait_for_room(self) -> None:
-        while self._waiting > MAX_WAITING_BYTES and not self.error:
-            self._wake.set()
-            self._room.wait()
 
     def close(self) -> None:
         """Writes all waiting frames; sets `error` if that takes too long."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from tb_planner.errors import OperationFailed
-from tb_planner.geometry import MapGeometry, Pose2D
+from tb_planner.geometry import Pose2D
 from tb_planner.maps.files import Map, read_map
 from tb_planner.recording import read_record
 from tb_planner.recording.format import BadRecord
@@ -58,7 +58,6 @@ REAL_TIME_FACTOR = 3.0
 START_LIMIT_S = 20.0
 DRIVE_LIMIT_S = 90.0
 LAST_DIAGNOSTICS_LIMIT_S = 2.0
-LAST_LINES = 15
 LIVE_PERIOD_S, LINE_PERIOD_S = 0.1, 3.0
 RECORD, REPLAY = '.tbrun', '.html'
 SHOWN_AT = re.compile(r'shown at (http://[\w.:]+/)')
@@ -146,28 +145,25 @@ def check_environment(options: argparse.Namespace) -> None:
         raise CannotRun(f'{replay} exists and is not the page of a run; choose another name with --png')
 
 
-def check_on_map(goal: Sequence[float], geometry: MapGeometry) -> None:
-    x, y = geometry.to_grid(*goal)
-    if not (0 <= x < geometry.width and 0 <= y < geometry.height):
-        (x0, y0), (x1, y1) = geometry.to_world(0, 0), geometry.to_world(geometry.width, geometry.height)
-        corners = f'from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m'
-        raise CannotRun(f'the goal ({goal[0]:g}, {goal[1]:g}) m is outside the map, {corners}')
-
-
 def journey(options: argparse.Namespace) -> Journey:
     """Start and goal from the options, else those of the map, else random ones."""
     known = options.map in DEMO_GOALS
     if not known and not Path(options.map).exists():
         raise CannotRun(f'there is no map {options.map!r}; use {", ".join(DEMO_GOALS)}, or the path of a .yaml file')
     map_ = read_map(shared_file('maps', f'{options.map}.yaml') if known else options.map)
+    geometry = map_.geometry
     start, goal = options.start, options.goal
     if start is None:
-        start = (0.0, 0.0) if known else _place(random_start(map_.occupancy, map_.geometry, ROOM_M, options.seed))
+        start = (0.0, 0.0) if known else _place(random_start(map_.occupancy, geometry, ROOM_M, options.seed))
     if goal is None and known:
         goal = DEMO_GOALS[options.map]
     elif goal is None:
-        goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*start), ROOM_M, options.seed))
-    check_on_map(goal, map_.geometry)
+        goal = _place(random_goal(map_.occupancy, geometry, Pose2D(*start), ROOM_M, options.seed))
+    x, y = geometry.to_grid(*goal)
+    if not (0 <= x < geometry.width and 0 <= y < geometry.height):  # also refuses nan
+        (x0, y0), (x1, y1) = geometry.to_world(0, 0), geometry.to_world(geometry.width, geometry.height)
+        corners = f'from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m'
+        raise CannotRun(f'the goal ({goal[0]:g}, {goal[1]:g}) m is outside the map, {corners}')
     return Journey(map_, (start[0], start[1]), (goal[0], goal[1]))
 
 
@@ -277,19 +273,12 @@ def check_running(processes: Processes, signals: list[int]) -> None:
         raise KeyboardInterrupt
     for process in processes.all:
         if process.exit_code is not None:
-            raise CannotRun(f'{process.name} has ended, exit code {process.exit_code}\n{last_lines(processes)}')
+            raise CannotRun(f'{process.name} has ended, exit code {process.exit_code}\n{processes.last_lines}')
 
 
 def wait_for_start(monitor: DemoMonitor, condition: Callable[[], object], what: str, processes: Processes) -> None:
     if not monitor.spin_until(condition, START_LIMIT_S):
-        raise CannotRun(f'{what} did not start within {START_LIMIT_S:g} s\n{last_lines(processes)}')
-
-
-def last_lines(processes: Processes) -> str:
-    """The last lines of each process's output."""
-    return '\n'.join(
-        '\n'.join([f'--- {process.name}', *process.log_text.splitlines()[-LAST_LINES:]]) for process in processes.all
-    )
+        raise CannotRun(f'{what} did not start within {START_LIMIT_S:g} s\n{processes.last_lines}')
 
 
 def drive_to_goal(monitor: DemoMonitor, limit_s: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,11 +17,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String, UInt32
 
-from tb_planner.geometry import Pose2D
+from tb_planner.geometry import Pose2D, length_m
 from tb_planner.maps.cdr import occupancy_from_cdr
 from tb_planner.navigation.navigator import NavigationStatus
-from tb_planner.ros.publishers import IN_ORDER, LATCHED, pose_message
-from tb_planner.tools.drive import Drive, Place, length_m
+from tb_planner.ros.main import spin_until
+from tb_planner.ros.publishers import IN_ORDER, LATCHED, points_of, pose_message
+from tb_planner.tools.drive import Drive, Place
 
 RESTARTS = 'restarts_'
 
@@ -89,15 +89,7 @@ class DemoMonitor:
 
     def spin_until(self, condition: Callable[[], object], limit_s: float) -> bool:
         """Returns whether the condition became true in time."""
-        deadline = time.monotonic() + limit_s
-        self._check()
-        while not condition():
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                return False
-            self._executor.spin_once(timeout_sec=min(left_s, 0.1))
-            self._check()
-        return True
+        return spin_until(self._executor, condition, limit_s, self._check)
 
     def _see_map(self, data: bytes) -> None:
         seen = occupancy_from_cdr(data)
@@ -108,8 +100,7 @@ class DemoMonitor:
         self.drive.see_pose(self.place)
 
     def _see_plan(self, message: Path) -> None:
-        points = [(pose.pose.position.x, pose.pose.position.y) for pose in message.poses]
-        self._plan = np.array(points, np.float64).reshape(-1, 2)
+        self._plan = points_of(message)
 
     def _see_status(self, message: String) -> None:
         self.status = message.data

@@ -10,7 +10,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.lifecycle import LifecycleNode
 
-from tb_planner.geometry import Pose2D
+from tb_planner.geometry import Pose2D, length_m
 from tb_planner.navigation.loop import PlannerLoop, PoseSource, TickResult
 from tb_planner.navigation.navigator import NavigationStatus, Tick
 from tb_planner.ros.publishers import Publishers, RestartPlace
@@ -72,21 +72,15 @@ class TickStats:
         self._last_begin_s = None
         self._jitters_s.clear()
 
-    def percentiles_ms(self) -> tuple[float, float, float]:
-        """p50, p99 and maximum of the ticks' durations."""
-        p50, p99, maximum = _percentiles_ms(self._durations_s, 50, 99, 100)
-        return p50, p99, maximum
-
-    def jitters_ms(self) -> tuple[float, float]:
-        """p99 and maximum of the difference between a period and the time between two ticks."""
-        p99, maximum = _percentiles_ms(self._jitters_s, 99, 100)
-        return p99, maximum
-
-
-def _percentiles_ms(times_s: deque[float], *percents: int) -> list[float]:
-    if not times_s:
-        return [0.0] * len(percents)
-    return [float(value) * 1e3 for value in np.percentile(np.fromiter(times_s, float), percents)]
+    def percentiles_ms(self, durations: str, jitters: str) -> dict[str, object]:
+        """p50, p99 and maximum of the ticks' durations, and p99 and maximum of the jitter: the difference between a
+        period and the time between two ticks. Both by these names, such as tick_p50_ms."""
+        found: dict[str, object] = {}
+        for name, times_s in ((durations, self._durations_s), (jitters, self._jitters_s)):
+            values = np.percentile(np.fromiter(times_s or (0.0,), float), (50, 99, 100)) * 1e3
+            found |= {f'{name}_{part}_ms': float(value) for part, value in zip(('p50', 'p99', 'max'), values)}
+        del found[f'{jitters}_p50_ms']
+        return found
 
 
 class Diagnostics:
@@ -136,7 +130,10 @@ class Diagnostics:
             self._has_new_goal = False
             self._publishers.status(tick.status)
             self._publish(result, tick)
-            self._log_status(tick, status_before)
+            if tick.status in TROUBLE:
+                self._log.warn('status', tick.message)
+            elif tick.status == NavigationStatus.ARRIVED or status_before in TROUBLE:
+                self._node.get_logger().info(tick.message)
         elif self._has_new_restart and perf_counter() - self._published_s > RESTART_PERIOD_S:
             self._publish(result, tick)
 
@@ -162,12 +159,6 @@ class Diagnostics:
             if result.map_update is not None and result.map_received_s is not None:
                 self._map_to_waypoint_ms = (perf_counter() - result.map_received_s) * 1e3
 
-    def _log_status(self, tick: Tick, before: NavigationStatus | None) -> None:
-        if tick.status in TROUBLE:
-            self._log.warn('status', tick.message)
-        elif tick.status == NavigationStatus.ARRIVED or before in TROUBLE:
-            self._node.get_logger().info(tick.message)
-
     def _publish(self, result: TickResult, tick: Tick) -> None:
         self._published_s, self._has_new_restart = perf_counter(), False
         texts = [tick.message or tick.status.value, *self._warnings()]
@@ -189,18 +180,12 @@ class Diagnostics:
         return warnings if COMPILED else [*warnings, NOT_COMPILED]
 
     def _values(self, result: TickResult, tick: Tick) -> dict[str, object]:
-        p50, p99, maximum = self._stats.percentiles_ms()
-        jitter_p99, jitter_max = self._stats.jitters_ms()
         navigator, planner = self._loop.navigator, self._loop.navigator.planner
         return {
             'status': tick.status.value,
             'algorithm': navigator.settings.algorithm.name,
             'expansions_per_tick': result.expansions,
-            'tick_p50_ms': p50,
-            'tick_p99_ms': p99,
-            'tick_max_ms': maximum,
-            'tick_jitter_p99_ms': jitter_p99,
-            'tick_jitter_max_ms': jitter_max,
+            **self._stats.percentiles_ms('tick', 'tick_jitter'),
             'ticks': self._stats.ticks,
             'overruns': self._stats.overruns,
             'missed_ticks': self._stats.missed,
@@ -222,7 +207,7 @@ class Diagnostics:
         if goal is None or pose is None:
             return None
         points = np.vstack([(pose.x_m, pose.y_m), self._loop.navigator.plan_points(), (goal.x_m, goal.y_m)])
-        return float(np.hypot(*np.diff(points, axis=0).T).sum())
+        return length_m(points)
 
 
 def _text_of(value: object) -> str:

@@ -133,7 +133,8 @@ class PathFollower:
 
     def tick(self, navigator: Navigator, result: TickResult) -> None:
         """After a tick of the planner, also after one that failed."""
-        self._take_responses()  # first: the robot may have arrived; always: a late response may make it drive
+        for _ in range(SPINS):  # first: the robot may have arrived; always: a late response may make it drive
+            self._executor.spin_once(timeout_sec=0)
         now_s, path = self._clock(), None
         if result.tick is not None:
             path = self._path_policy.tick(navigator, result.tick, result.pose)
@@ -141,7 +142,9 @@ class PathFollower:
         if path is None:
             self._leave(now_s)
         elif self._sent is None or self._sent.path is not path:
-            self._note_goal(path.goal, now_s)
+            if path.goal != self._goal:  # failures with another goal no longer count
+                self._goal, self._in_a_row = path.goal, 0
+                self._not_before_s = min(self._not_before_s, now_s + RETRY_S)
             if self._is_free(now_s):
                 self._send(path, result.frame, now_s)
 
@@ -156,12 +159,6 @@ class PathFollower:
         self._node.destroy_node()
 
     # -------------------------------------------------------------------------------------------------- requests
-    def _note_goal(self, goal: Pose2D, now_s: float) -> None:
-        """Failures with another goal no longer count."""
-        if goal != self._goal:
-            self._goal, self._in_a_row = goal, 0
-            self._not_before_s = min(self._not_before_s, now_s + RETRY_S)
-
     def _is_free(self, now_s: float) -> bool:
         """Whether a path may be sent: no other request is unfinished."""
         unanswered = self._sent is not None and not self._sent.accepted
@@ -205,10 +202,6 @@ class PathFollower:
         response.add_done_callback(lambda future: self._take_cancel_response(sent, future, was_accepted, is_first))
 
     # -------------------------------------------------------------------------------------------------- responses
-    def _take_responses(self) -> None:
-        for _ in range(SPINS):
-            self._executor.spin_once(timeout_sec=0)
-
     def _take_response(self, sent: _Sent, future: Future) -> None:
         handle = future.result()
         if not handle.accepted:

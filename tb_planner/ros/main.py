@@ -8,6 +8,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,22 @@ def new_executor(context: Context) -> Executor:
     except ImportError:
         from rclpy.executors import SingleThreadedExecutor as EventsExecutor
     return EventsExecutor(context=context)
+
+
+def spin_until(executor: Executor, condition: Callable[[], object], limit_s: float, check: Callable[[], None]) -> bool:
+    """Spins until the condition is true; returns whether it became true in time.
+
+    check: called again and again; raises an exception if the wait must end.
+    """
+    deadline = time.monotonic() + limit_s
+    check()
+    while not condition():
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            return False
+        executor.spin_once(timeout_sec=min(left_s, WAKE_S))
+        check()
+    return True
 
 
 def spin(node: Node, shutdown_requested: threading.Event) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from nav_msgs.msg import Path
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 
@@ -22,6 +21,7 @@ from tb_planner.navigation.loop import PlannerLoop
 from tb_planner.navigation.route import invalid_points, nearest_point
 from tb_planner.ros.path_actions import ActionThread, ComputePathHandler, ControllerStatus, PathServer, PublishPath
 from tb_planner.ros.pose_source import MissingPackage, RobotPose
+from tb_planner.ros.publishers import points_of
 from tb_planner.ros.throttled_log import ThrottledLog
 
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
@@ -98,19 +98,12 @@ class Nav2Planner:
         self._thread.close()
 
     def diagnostics(self) -> dict[str, object]:
-        times = self._thread.times
-        p50, p99, maximum = times.percentiles_ms()
-        jitter_p99, jitter_max = times.jitters_ms()
         return {
             'path_requests': sum(server.accepted for server in self.servers) if self._handlers else 0,
             'paths_found': sum(handler.found for handler in self._handlers),
             'paths_unchanged': sum(handler.unchanged for handler in self._handlers),
             'path_searches': sum(handler.searches for handler in self._handlers),
-            'acknowledgement_p50_ms': p50,
-            'acknowledgement_p99_ms': p99,
-            'acknowledgement_max_ms': maximum,
-            'action_thread_jitter_p99_ms': jitter_p99,
-            'action_thread_jitter_max_ms': jitter_max,
+            **self._thread.times.percentiles_ms('acknowledgement', 'action_thread_jitter'),
         }
 
 
@@ -156,8 +149,3 @@ def invalid_ahead(map_update: MapUpdate, points_m: NDArray[np.float64], robot: P
     """Indices of a path's points that the map does not allow, from the point nearest to the robot on."""
     first = 0 if robot is None else nearest_point(points_m, robot)
     return first + invalid_points(points_m[first:], map_update.geometry, map_update.grid)
-
-
-def points_of(path: Path) -> np.ndarray:
-    """(n, 2) in metres; not checked for nan."""
-    return np.array([(pose.pose.position.x, pose.pose.position.y) for pose in path.poses]).reshape(-1, 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
@@ -43,11 +43,6 @@ def read(node: Node, cls: type[Values]) -> Values:
     return make(cls, _values_of(node, cls))
 
 
-def error_in(node: Node, cls: type[Values], changes: Mapping[str, object]) -> str:
-    """Why these values cannot be set, together with the present ones; empty if they can."""
-    return '; '.join(find_errors(cls, {**_values_of(node, cls), **changes}))
-
-
 def apply_changes(
     node: Node,
     cls: type[Values],
@@ -61,9 +56,10 @@ def apply_changes(
 
     def check(changed: list[Parameter]) -> SetParametersResult:
         changes = {item.name: item.value for item in changed if item.name in names}
-        reason = error_in(node, cls, changes)
+        values = {**_values_of(node, cls), **changes}
+        reason = '; '.join(find_errors(cls, values))
         if changes and not reason:
-            reason = refuse(make(cls, {**_values_of(node, cls), **changes}))
+            reason = refuse(make(cls, values))
         if reason:
             node.get_logger().warning(f'parameter rejected, the old value stays: {reason}')
         return SetParametersResult(successful=not reason, reason=reason)

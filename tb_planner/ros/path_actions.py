@@ -203,7 +203,7 @@ class PathServer:
             action,
             name,
             execute_callback=self._not_executed,
-            goal_callback=self._accept_or_reject,
+            goal_callback=lambda _: GoalResponse.ACCEPT if self._is_active else GoalResponse.REJECT,
             handle_accepted_callback=self._take,
             cancel_callback=self._accept_cancel,
             goal_service_qos_profile=BURST,
@@ -247,8 +247,7 @@ class PathServer:
         """Ends a request without a path; returns False if it has ended already."""
         if not self._drop(request):
             return False
-        planning_time_s = request.planning_time_s
-        self._end(request, lambda: result_of(self.action, error, text, None, planning_time_s), False)
+        self._end(request, error, text, request.planning_time_s)
         return True
 
     def succeed(self, request: ActionRequest, path: PathMessage) -> bool:
@@ -260,7 +259,7 @@ class PathServer:
 
         def go_on() -> None:
             if path.go_on():
-                self._end(request, lambda: result_of(self.action, 'NONE', '', path.message, planning_time_s), True)
+                self._end(request, 'NONE', '', planning_time_s, path)
             else:
                 self._thread.do(go_on)  # after goals that have come meanwhile
 
@@ -268,9 +267,6 @@ class PathServer:
         return True
 
     # -------------------------------------------------------------------------------------------------- for the thread
-    def _accept_or_reject(self, _: Any) -> GoalResponse:
-        return GoalResponse.ACCEPT if self._is_active else GoalResponse.REJECT
-
     def _take(self, handle: ServerGoalHandle) -> None:
         """By now the client knows that the goal is accepted."""
         self._thread.times.end(perf_counter() - self._server.taken_s)
@@ -309,17 +305,19 @@ class PathServer:
     def _abort(self, request: ActionRequest | None, text: str) -> None:
         """Without an error code, as in Nav2: nothing is wrong with the request."""
         if request is not None:
-            planning_time_s = request.planning_time_s
-            self._end(request, lambda: result_of(self.action, 'NONE', text, None, planning_time_s), False)
+            self._end(request, 'NONE', text, request.planning_time_s)
 
-    def _end(self, request: ActionRequest, make_result: Callable[[], Any], has_succeeded: bool) -> None:
+    def _end(
+        self, request: ActionRequest, error: str, text: str, planning_time_s: float, path: PathMessage | None = None
+    ) -> None:
         """Executes the goal now that its result is known: rclpy would poll one that waits."""
 
         def conclude(handle: ServerGoalHandle) -> Any:
-            result = make_result()
+            message = None if path is None else path.message
+            result = result_of(self.action, error, text, message, planning_time_s)
             if handle.is_cancel_requested:
                 handle.canceled()
-            elif has_succeeded:
+            elif path is not None:
                 handle.succeed()
             else:
                 handle.abort()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -15,7 +14,7 @@ from rclpy.time import Time
 
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import OperationFailed
-from tb_planner.geometry import Pose2D
+from tb_planner.geometry import Pose2D, composed
 from tb_planner.maps.cdr import BadMessage, StampedPose, check_place, yaw_of
 from tb_planner.navigation.loop import PoseSource, ReceivedPose
 from tb_planner.ros.throttled_log import ThrottledLog
@@ -176,10 +175,7 @@ class TfPose:
         except self._error as error:
             text = f'goal is in frame {goal.frame!r}, the map in {frame!r}: {_text_of(error)}'
             raise TransformNotReady(text) from error
-        origin = _pose_of(transform.transform, f'transform {frame} to {goal.frame}')
-        cos, sin = math.cos(origin.yaw), math.sin(origin.yaw)
-        x, y = goal.pose.x_m, goal.pose.y_m
-        return Pose2D(origin.x_m + cos * x - sin * y, origin.y_m + sin * x + cos * y, origin.yaw + goal.pose.yaw)
+        return composed(_pose_of(transform.transform, f'transform {frame} to {goal.frame}'), goal.pose)
 
     def forget(self) -> None:
         self._last = None

@@ -26,6 +26,8 @@ DOMAINS = range(1, 101)
 CLAIMS = 22300
 """A run claims a domain by holding the TCP port CLAIMS + domain, so that two runs never take the same one."""
 
+LAST_LINES = 15
+
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that ask a program to end."""
 
@@ -137,6 +139,15 @@ class Processes:
         with signals_held_back():  # so that a signal cannot lose a process that was just started
             self.all.append(Process(name, command, self.environment, output))
         return self.all[-1]
+
+    @property
+    def last_lines(self) -> str:
+        """The last lines of each process's output, and the exit codes of those that have ended."""
+        lines = []
+        for process in self.all:
+            ended = '' if process.exit_code is None else f', exit code {process.exit_code}'
+            lines += [f'--- {process.name}{ended}', *process.log_text.splitlines()[-LAST_LINES:]]
+        return '\n'.join(lines)
 
     def start_module(self, module: str, arguments: Iterable[str] = ()) -> Process:
         """Starts `python -m module`."""

@@ -19,16 +19,16 @@ from nav_msgs.msg import OccupancyGrid, Path
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from std_msgs.msg import ColorRGBA, String
+from std_msgs.msg import ColorRGBA, Header, String
 from visualization_msgs.msg import Marker, MarkerArray
 
 from tb_planner.geometry import MapGeometry, Pose2D, headings
 from tb_planner.navigation.navigator import NavigationStatus, Navigator
-from tb_planner.search.planner import TimeBoundedPlanner
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 IN_ORDER = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
+STROKES = QoSProfile(depth=200)
 
 _GREEN = ColorRGBA(r=0.1, g=0.7, b=0.2, a=0.9)
 _BLUE = ColorRGBA(r=0.1, g=0.4, b=0.9, a=0.9)
@@ -72,7 +72,8 @@ class Publishers:
         self, navigator: Navigator, waypoint: Pose2D | None, restarts: Sequence[RestartPlace], frame: str
     ) -> None:
         if self._expansions.get_subscription_count() and navigator.planner and navigator.geometry:
-            self._expansions.publish(expansions_message(navigator.planner, navigator.geometry, frame, self.stamp()))
+            header = Header(frame_id=frame, stamp=self.stamp())
+            self._expansions.publish(map_message(navigator.planner.search_picture(), navigator.geometry, header))
         if self._markers.get_subscription_count():
             self._markers.publish(markers_message(navigator, waypoint, restarts, frame, self.stamp()))
 
@@ -85,17 +86,22 @@ class Publishers:
         return self._node.get_clock().now().to_msg()
 
 
-def expansions_message(planner: TimeBoundedPlanner, geometry: MapGeometry, frame: str, stamp: Time) -> OccupancyGrid:
-    """The present search as a map: cells that it has not reached are unknown, cells in Open are occupied."""
-    message = OccupancyGrid()
-    message.header.frame_id = frame
-    message.header.stamp = message.info.map_load_time = stamp
+def map_message(occupancy: NDArray[np.int8], geometry: MapGeometry, header: Header) -> OccupancyGrid:
+    message = OccupancyGrid(header=header)
+    message.info.map_load_time = header.stamp
     message.info.width, message.info.height = geometry.width, geometry.height
     message.info.resolution = float(geometry.resolution_m)
     message.info.origin.position.x, message.info.origin.position.y = map(float, geometry.origin[:2])
     message.info.origin.orientation = quaternion_of(geometry.yaw)
-    message.data = array('b', planner.search_picture().tobytes())
+    message.data = occupancy_values(occupancy)
     return message
+
+
+def occupancy_values(occupancy: NDArray[np.int8]) -> array[int]:
+    # filling from an array.array takes 0.04 ms for 1000 x 1000 cells, from an ndarray 82 ms
+    values = array('b')
+    values.frombytes(np.ascontiguousarray(occupancy).data.cast('B'))
+    return values
 
 
 def markers_message(
@@ -152,6 +158,12 @@ def pose_message(pose: Pose2D, frame: str, stamp: Time) -> PoseStamped:
     message.pose.position.y = float(pose.y_m)
     message.pose.orientation = quaternion_of(pose.yaw)
     return message
+
+
+def points_of(path: Path) -> NDArray[np.float64]:
+    """(n, 2) in metres; not checked for nan."""
+    points = [(pose.pose.position.x, pose.pose.position.y) for pose in path.poses]
+    return np.array(points, np.float64).reshape(-1, 2)
 
 
 def path_as_cdr(points_m: NDArray[np.float64], frame: str, stamp: Time, last_yaw: float | None = None) -> bytes:

@@ -18,16 +18,14 @@ from tb_planner.ros.main import ros_needed_by, run_node
 with ros_needed_by('view_node'):
     from geometry_msgs.msg import PointStamped, PoseStamped
     from rclpy.node import Node
-    from rclpy.qos import QoSProfile
 
 from tb_planner.geometry import Pose2D
 from tb_planner.parameters import parameter
 from tb_planner.ros import params as ros_parameters
-from tb_planner.ros.publishers import NEWEST, pose_message
+from tb_planner.ros.publishers import NEWEST, STROKES, pose_message
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.view.server import HOST, LiveServer
 
-_STROKES = QoSProfile(depth=200)
 MAX_COORDINATE_M = 1e9
 
 
@@ -59,7 +57,7 @@ class ViewNode(Node):
         self._log = ThrottledLog(self.get_logger())
         self._goals = self.create_publisher(PoseStamped, 'goal_pose', NEWEST)
         self._strokes = {
-            tool: self.create_publisher(PointStamped, f'simulator/{tool}', _STROKES) for tool in ('draw', 'erase')
+            tool: self.create_publisher(PointStamped, f'simulator/{tool}', STROKES) for tool in ('draw', 'erase')
         }
         record = Path(self._chosen.record).expanduser()
         try:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Cell
 from tb_planner.search.grid import Grid, GridChange
-from tb_planner.search.planner import Figures, Status, count_non_optimal
+from tb_planner.search.planner import Figures, Status, count_non_optimal, distances_to
 
 Observation = tuple[NDArray[np.generic], Cell | None]
 """A new map, or a patch and its first cell: what Grid.update() takes."""
@@ -321,7 +321,7 @@ def move_to_goal(
         cost=agent.grid.cost_of(after.straight - before.straight, after.diagonal - before.diagonal),
         moves=after.moves - before.moves,
         back_moves=after.back_moves - before.back_moves,
-        non_optimal_moves=count_non_optimal(world.grid, states, agent.target) if non_optimal else None,
+        non_optimal_moves=count_non_optimal(distances_to(world.grid, agent.target), states) if non_optimal else None,
         intervals=after.intervals - before.intervals,
         expansions=after.expansions - before.expansions,
         searches=after.searches - before.searches + 1,  # the one that was running counts

@@ -163,9 +163,7 @@ class Grid:
     @property
     def costs(self) -> NDArray[np.float32]:
         """The cost of every cell, rounded to 1/16; inf where blocked."""
-        costs = self.cost_u16.astype(np.float32) / np.float32(COST_STEPS)
-        costs[self.cost_u16 == BLOCKED] = np.inf
-        return costs
+        return costs_of_terrain(self.cost_u16)
 
     def contains(self, cell: Cell) -> bool:
         x, y = cell
@@ -391,6 +389,13 @@ def _checked_array(values: ArrayLike) -> NDArray[np.generic]:
             f'cost {array[where]} at {list(where)} ([y, x]); costs must be between 1 and {MAX_COST}, or inf for blocked'
         )
     return array
+
+
+def costs_of_terrain(terrain: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """Costs in sixteenths as costs; inf where blocked."""
+    costs: NDArray[np.float32] = terrain * np.float32(1 / COST_STEPS)
+    costs[terrain == BLOCKED] = np.inf
+    return costs
 
 
 def _terrain(array: NDArray[np.generic]) -> NDArray[np.uint16]:

@@ -92,11 +92,6 @@ class Resources:
         """Trace steps an interval when the goal is found: all of R."""
         return self.R * self.c
 
-    @property
-    def first_expansions(self) -> int:
-        """Expansions of the first interval: few enough to trace the first path in the same interval."""
-        return min(self.expansions, self.trace_steps)
-
 
 class Figures(NamedTuple):
     """An agent's counts since it was made."""
@@ -634,8 +629,9 @@ class TimeBoundedPlanner:
 
     def _budget(self, first: bool, expansions: int | None = None) -> None:
         if isinstance(self._k, Resources):
-            k = expansions or (self._k.first_expansions if first else self._k.expansions)
-            self._search.set_budget(k, self._k.trace_steps, self._k.trace_steps_found)
+            # in the first interval few enough to trace the first path in the same interval
+            most = min(self._k.expansions, self._k.trace_steps) if first else self._k.expansions
+            self._search.set_budget(expansions or most, self._k.trace_steps, self._k.trace_steps_found)
         else:
             steps = UNBOUNDED if self._trace_steps is None else self._trace_steps
             self._search.set_budget(expansions or self._k, steps, steps)
@@ -795,11 +791,10 @@ def distances_to(grid: Grid, goal: Cell) -> kernel.Search:
     return search
 
 
-def count_non_optimal(grid: Grid, states: NDArray[np.int32], goal: Cell) -> int:
-    """The number of steps of this walk that lie on no shortest path to the goal."""
-    search = distances_to(grid, goal)
-    distance = search.g_values(states)
-    return int(np.count_nonzero(distance[:-1] != search.step_costs(states) + distance[1:]))
+def count_non_optimal(distances: kernel.Search, states: NDArray[np.int32]) -> int:
+    """The number of steps of this walk that lie on no shortest path to the goal of distances_to()."""
+    ahead = distances.g_values(states)
+    return int(np.count_nonzero(ahead[:-1] != distances.step_costs(states) + ahead[1:]))
 
 
 def configure(search: kernel.Search, algorithm: Algorithm) -> None:

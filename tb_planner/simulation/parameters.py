@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.geometry import Pose2D
-from tb_planner.parameters import as_yaml, parameter
+from tb_planner.parameters import parameter
 from tb_planner.simulation.robot import Limits
 from tb_planner.simulation.simulator import WORLDS, SimulationSettings
 from tb_planner.simulation.true_map import RandomChange
 
 HEADING = """Parameters of the simulator node, with their defaults.
-Written by `python -m tb_planner.simulation.parameters`, and checked by a test."""
+Written by `python docs/update_tables.py`, and checked by a test."""
 
 TURN = 3.1416
 
@@ -271,7 +271,3 @@ class SimulatorParameters:
         """The angles of the laser, from the robot's heading."""
         count = math.floor((self.scan_angle_max - self.scan_angle_min) / self.scan_angle_increment) + 1
         return self.scan_angle_min + self.scan_angle_increment * np.arange(count, dtype=np.float64)
-
-
-if __name__ == '__main__':
-    print(as_yaml(SimulatorParameters, 'simulator', HEADING), end='')

@@ -49,23 +49,10 @@ class Limits:
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f'{name} is {value}; it must be above 0')
 
-    def stopping_distance_m(self, dt_s: float) -> float:
-        """The distance to stop from full speed, with one time step of delay."""
-        speed = self.max_speed_m_s
-        return speed**2 / (2 * self.max_acceleration_m_s2) + speed * dt_s
-
 
 def wrapped(angle: float) -> float:
     """The same angle between -pi and pi."""
     return math.remainder(angle, 2 * math.pi)
-
-
-def composed(frame: Pose2D, pose: Pose2D) -> Pose2D:
-    """A pose given in a frame, in the parent of that frame."""
-    cos, sin = math.cos(frame.yaw), math.sin(frame.yaw)
-    x_m = frame.x_m + cos * pose.x_m - sin * pose.y_m
-    y_m = frame.y_m + sin * pose.x_m + cos * pose.y_m
-    return Pose2D(x_m, y_m, wrapped(frame.yaw + pose.yaw))
 
 
 def inverse(pose: Pose2D) -> Pose2D:

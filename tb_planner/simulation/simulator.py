@@ -13,13 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tb_planner.geometry import Box, MapGeometry, Pose2D
+from tb_planner.geometry import Box, MapGeometry, Pose2D, composed
 from tb_planner.maps.costmap import UNKNOWN
 from tb_planner.simulation.robot import (
     Limits,
     Motion,
     accelerated,
-    composed,
     inverse,
     move_until_contact,
     moved,
@@ -89,8 +88,10 @@ class SimulationSettings:
 
     @property
     def clear_around_robot_m(self) -> float:
-        """From the robot's centre."""
-        return self.robot_radius_m + max(self.keep_clear_m, self.limits.stopping_distance_m(self.dt_s))
+        """From the robot's centre. The robot stops from full speed with one time step of delay."""
+        speed = self.limits.max_speed_m_s
+        stopping_distance_m = speed**2 / (2 * self.limits.max_acceleration_m_s2) + speed * self.dt_s
+        return self.robot_radius_m + max(self.keep_clear_m, stopping_distance_m)
 
 
 class Simulation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import Box, MapGeometry, Pose2D
+from tb_planner.geometry import Box, MapGeometry, Pose2D, composed
 from tb_planner.maps.cdr import (
     BadMessage,
     Occupancy,
@@ -231,18 +230,11 @@ class Transforms:
             if at not in self._parents:
                 return None
             parent = self._parents[at]
-            pose, at = _compose(parent.pose, pose), parent.frame.lstrip('/')
+            pose, at = composed(parent.pose, pose), parent.frame.lstrip('/')
         return None
 
     def __str__(self) -> str:
         return ', '.join(f'{parent.frame} to {child}' for child, parent in self._parents.items()) or 'none'
-
-
-def _compose(outer: Pose2D, inner: Pose2D) -> Pose2D:
-    cos, sin = math.cos(outer.yaw), math.sin(outer.yaw)
-    x_m = outer.x_m + cos * inner.x_m - sin * inner.y_m
-    y_m = outer.y_m + sin * inner.x_m + cos * inner.y_m
-    return Pose2D(x_m, y_m, math.remainder(outer.yaw + inner.yaw, math.tau))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tb_planner
-from tb_planner.geometry import Cell
+from tb_planner.geometry import Cell, length_m
 from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import Map, read_map
 from tb_planner.search import kernel
@@ -29,7 +29,6 @@ from tb_planner.search.planner import SearchResult, Status, TimeBoundedPlanner, 
 from tb_planner.tools import plotting as picture
 from tb_planner.tools import replay
 from tb_planner.tools import view_command as view
-from tb_planner.tools.drive import length_m
 from tb_planner.tools.tuning import command as tuning
 
 ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -193,8 +192,8 @@ def read_cell(name: str, map_: Map, options: argparse.Namespace) -> Cell:
         if not (x.is_integer() and y.is_integer()):
             raise ValueError(f'{name} ({x:g}, {y:g}) is not a cell; give whole numbers, or --metres with a .yaml map')
         return int(x), int(y)
-    cell = map_.cell_at(x, y)
-    if not (0 <= cell[0] < map_.width and 0 <= cell[1] < map_.height):
+    cell = map_.geometry.cell_at(x, y)
+    if not map_.geometry.contains(cell):
         raise ValueError(f'{name} ({x:g} m, {y:g} m) is in cell {cell}, outside the {map_.width} x {map_.height} grid')
     return cell
 

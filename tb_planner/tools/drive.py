@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_planner.geometry import MapGeometry
+from tb_planner.geometry import MapGeometry, length_m
 from tb_planner.maps.costmap import OCCUPIED, CostmapConfig, costs_of
 from tb_planner.maps.files import Map
 from tb_planner.search import sight
@@ -75,8 +75,8 @@ class Drive:
         scene = picture.Scene(
             self.map_,
             costs_of(self.map_.occupancy, self.rules),
-            start=self.map_.cell_at(*self.start),
-            goal=self.map_.cell_at(*self.goal),
+            start=self.map_.geometry.cell_at(*self.start),
+            goal=self.map_.geometry.cell_at(*self.goal),
             appeared=self.appeared,
             shortest=self._in_cells(self.shortest),
             driven=self._in_cells(self.driven),
@@ -97,10 +97,6 @@ def _is_same(one: MapGeometry, other: MapGeometry) -> bool:
     return size and np.allclose((one.resolution_m, *one.origin), (other.resolution_m, *other.origin))
 
 
-def length_m(points: NDArray[np.float64] | Sequence[Place]) -> float:
-    return float(np.hypot(*np.diff(np.asarray(points), axis=0).T).sum())
-
-
 def shortest_path(map_: Map, rules: CostmapConfig, start: Place, goal: Place) -> NDArray[np.float64]:
     """Returns the corners of the shortest path for a robot of this radius, (n, 2) in metres; empty if there is none.
 
@@ -108,7 +104,7 @@ def shortest_path(map_: Map, rules: CostmapConfig, start: Place, goal: Place) ->
     """
     rules = dataclasses.replace(rules, inflation_radius_m=rules.robot_radius_m, cost_travel_multiplier=0.0)
     blocked = np.isinf(costs_of(map_.occupancy, rules))
-    first, last = map_.cell_at(*start), map_.cell_at(*goal)
+    first, last = map_.geometry.cell_at(*start), map_.geometry.cell_at(*goal)
     for x, y in (first, last):
         if not map_.geometry.contains((x, y)) or blocked[y, x]:
             return np.empty((0, 2))

@@ -215,11 +215,6 @@ class _Page:
         (left, right), (low, high) = self.points([first, (first[0] + width, first[1] + height)])
         return (left, right, low, high) if self.map_.y_up else (left, right, high, low)
 
-    @property
-    def line_width(self) -> float:
-        """A part of a cell, but never so thin that it is lost when the picture is looked at in a smaller size."""
-        return min(max(0.5 * self.magnify, 3.2 * self.unit), 8 * self.unit)
-
 
 def _wrapped(figures: Sequence[str], letters: int) -> tuple[str, ...]:
     """The figures in lines that break only between them."""
@@ -262,7 +257,9 @@ def _draw_scales(axes: Axes, page: _Page) -> None:
 def _draw_lines(axes: Axes, scene: Scene, page: _Page) -> None:
     """Draws each line above a white one, which sets it off from the cells."""
     back = np.array(backtracking_moves(scene.walked), bool)
-    walked, width = page.points(scene.walked), _points(page.line_width)
+    # a part of a cell, but never so thin that it is lost when the picture is looked at in a smaller size
+    width = _points(min(max(0.5 * page.magnify, 3.2 * page.unit), 8 * page.unit))
+    walked = page.points(scene.walked)
     for label, colour, style, line in (
         ('moves', AHEAD_COLOUR, 'solid', _steps(walked, ~back)),
         ('backtracking', BACK_COLOUR, 'solid', _steps(walked, back)),

@@ -61,10 +61,6 @@ class ReplaySummary:
     restarts: Counter[RestartReason] = field(default_factory=Counter)
     took_s: list[float] = field(default_factory=list)
 
-    @property
-    def arrived(self) -> int:
-        return self.statuses[NavigationStatus.ARRIVED]
-
     def percentile_ms(self, part: float) -> float:
         return float(1e3 * np.percentile(self.took_s, part)) if self.took_s else 0.0
 
@@ -196,7 +192,8 @@ def replay_bag(options: argparse.Namespace) -> int:
     check_is_no_record(options.bag)
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     with open_bag(options.bag, topics_of(options), options.base_frame) as bag:
-        print(f'{options.bag.name}: {topics_in_words(bag)}')
+        chosen = (f'{role} {topic.name} ({topic.messages})' for role, topic in bag.topics._asdict().items() if topic)
+        print(f'{options.bag.name}: {", ".join(chosen)}')
         recorder = make_recorder(options.output, options.bag.stem, parameters)
         try:
             with progress_bar() as progress:
@@ -225,16 +222,11 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
     return Recorder(path, about, real_time=False)
 
 
-def topics_in_words(bag: Bag) -> str:
-    chosen = {role: topic for role, topic in bag.topics._asdict().items() if topic is not None}
-    return ', '.join(f'{role} {topic.name} ({topic.messages})' for role, topic in chosen.items())
-
-
 def in_words(summary: ReplaySummary, bag: Bag) -> str:
     restarts = ', '.join(f'{count} {reason}' for reason, count in summary.restarts.most_common()) or 'none'
     statuses = ', '.join(f'{status} {_times(count)}' for status, count in summary.statuses.most_common())
     lines = [
-        f'  goals     {summary.goals}, {summary.arrived} reached',
+        f'  goals     {summary.goals}, {summary.statuses[NavigationStatus.ARRIVED]} reached',
         f'  ticks     {summary.ticks:,}, p50 {summary.percentile_ms(50):.2f}, p99 {summary.percentile_ms(99):.2f} ms',
         f'  restarts  {restarts}',
         f'  statuses  {statuses}',

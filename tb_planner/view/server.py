@@ -121,7 +121,8 @@ class LiveServer:
         serve = _import_serve()
         listener = _listen(host, port)
         self.host, self.port = host, int(listener.getsockname()[1])
-        self._names = {host.lower(), 'localhost', *_own_names()}
+        name = socket.gethostname().lower()  # other computers may know this one by it, or by it and .local
+        self._names = {host.lower(), 'localhost', name, f'{name.partition(".")[0]}.local'}
         self._record = record
         self._title = title
         self._on_input = on_input
@@ -277,12 +278,6 @@ def _response(status: HTTPStatus, page: bytes = b'') -> Response:
             {'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store', 'X-Frame-Options': 'DENY'}
         )
     return Response(status.value, status.phrase, headers, page)
-
-
-def _own_names() -> set[str]:
-    """The names by which other computers on the network may know this one, without a look-up."""
-    name = socket.gethostname().lower()
-    return {name, f'{name.partition(".")[0]}.local'} - {''}
 
 
 def _is_address(host: str) -> bool:

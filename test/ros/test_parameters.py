@@ -160,7 +160,7 @@ def test_a_misspelt_parameter_is_pointed_out(node_with, capfd):
 # ------------------------------------------------------------------------------------------------------ the planner's
 def test_the_yaml_file_is_made_of_the_dataclass():
     assert CONFIG.read_text() == as_yaml(PlannerParameters, 'tb_planner', HEADING), (
-        'bring config/planner.yaml up to date: python -m tb_planner.config > config/planner.yaml'
+        'bring config/planner.yaml up to date: python docs/update_tables.py'
     )
 
 
@@ -242,9 +242,9 @@ def test_the_core_accepts_all_values_that_are_not_refused(values):
 
 @pytest.mark.parametrize('name', ALGORITHMS)
 def test_a_row_has_the_weight_and_the_rule_asked_for(name):
-    row = PlannerParameters(algorithm=name, weight=3.0).algorithm_config()
+    row = PlannerParameters(algorithm=name, weight=3.0).settings().algorithm
     assert row == (ALGORITHMS[name](3.0) if name == 'tb_wa_star' else ALGORITHMS[name]())
-    assert PlannerParameters(algorithm=name, restart='eager').algorithm_config().restart == 'eager'
+    assert PlannerParameters(algorithm=name, restart='eager').settings().algorithm.restart == 'eager'
 
 
 @pytest.mark.parametrize(('period_s', 'frequency', 'ticks'), [(0.0, 20.0, 0), (2.0, 20.0, 40), (0.01, 20.0, 1)])

@@ -422,7 +422,7 @@ def test_the_simulator_ends_cleanly_on_signals(simulator, number, busy):
 
 def test_the_yaml_file_is_made_of_the_dataclass():
     assert CONFIG.read_text() == as_yaml(SimulatorParameters, 'simulator', HEADING), (
-        'bring config/simulator.yaml up to date: python -m tb_planner.simulation.parameters > config/simulator.yaml'
+        'bring config/simulator.yaml up to date: python docs/update_tables.py'
     )
     values = yaml.safe_load(CONFIG.read_text())['/**/simulator']['ros__parameters']
     assert values == dataclasses.asdict(SimulatorParameters())

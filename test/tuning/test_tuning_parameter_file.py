@@ -36,7 +36,7 @@ class TestParameterFile:
         path.write_text(parameter_file(tuned, 'a map', {'algorithm': 'because'}))
         assert read_parameters(path) == tuned
         assert candidate_of(tuned).config == candidate.config
-        assert tuned.algorithm_config() == candidate.config
+        assert tuned.settings().algorithm == candidate.config
         assert (tuned.expansions_per_tick, tuned.tick_frequency) == (4321, 12.5)
 
     def test_has_reasons_above_what_was_tuned(self, fake_trials, problems):

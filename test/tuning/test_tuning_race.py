@@ -54,7 +54,7 @@ class TestRace:
         mine = Candidate('tb_wa_star', 1.0, 'lazy')
         ran = race.Race(candidates('changing'), mine, 10, TrialConditions('changing'))
         assert [
-            candidate for candidate in ran.results if candidate.weight_used == 1.0 and candidate.is_same_as(mine)
+            candidate for candidate in ran.results if candidate.config.weight == 1.0 and candidate.is_same_as(mine)
         ] == [mine]
         assert len(ran.results) == len(candidates('changing'))
 

@@ -21,7 +21,7 @@ class TestRecommendation:
     def test_finds_the_weight_where_the_curve_is_lowest(self, fake_trials, problems, best_weight):
         fake_trials(
             lambda candidate, problem, k: result(
-                length(problem) * (1 + abs(min(candidate.weight_used, 9) - best_weight))
+                length(problem) * (1 + abs(min(candidate.config.weight, 9) - best_weight))
             )
         )
         found = run_study(make_plan(problems)).recommended
@@ -42,7 +42,7 @@ class TestRecommendation:
         for faster, best in ((50, ''), (500, 'eager')):
             fake_trials(
                 lambda candidate, problem, k, faster=faster: result(
-                    length(problem) - 1000 * (candidate.weight_used == 1.2) - faster * (candidate.restart == 'eager')
+                    length(problem) - 1000 * (candidate.config.weight == 1.2) - faster * (candidate.restart == 'eager')
                 )
             )
             assert run_study(make_plan(problems)).recommended == Candidate('tb_wa_star', 1.2, best)
@@ -145,7 +145,7 @@ class TestRecommendation:
         """With many expansions per tick the shortest path is found at once; a weight of 1.5 only makes it longer."""
         monkeypatch.setattr(study, 'measure_speed', lambda *_: SearchSpeed(EXPANSION_S, 100))
         found = run_study(make_plan(problems, conditions=TrialConditions('static')))
-        assert found.recommended.weight_used < 1.5
+        assert found.recommended.config.weight < 1.5
         assert found.check.difference.mean < 0
 
     def test_asks_for_greed_where_there_is_little_time(self, monkeypatch):
@@ -153,4 +153,4 @@ class TestRecommendation:
         drawn = draw_problems(tuning_map(rooms()), 24, seed=1)
         found = run_study(make_plan(drawn, conditions=TrialConditions('static')))
         assert found.k == 3
-        assert found.recommended.weight_used > 1.5
+        assert found.recommended.config.weight > 1.5

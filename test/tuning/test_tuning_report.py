@@ -16,10 +16,10 @@ class TestReport:
         fake_trials(
             lambda candidate, problem, k: result(
                 length(problem)
-                - 1000 * (candidate.weight_used < 3)
+                - 1000 * (candidate.config.weight < 3)
                 + 400 * (candidate == DEFAULT)
                 - 50 * (candidate.restart == 'eager')
-                - 10 * (candidate.weight_used == 1.1)
+                - 10 * (candidate.config.weight == 1.1)
             )
         )
         found = run_study(make_plan(problems))
@@ -32,7 +32,7 @@ class TestReport:
         first = {id(problem) for problem in plan.seen[: race.MIN_ROUNDS]}
 
         def go(candidate, problem, k):
-            if candidate.weight_used != 1.1 or candidate.config.learn_h:
+            if candidate.config.weight != 1.1 or candidate.config.learn_h:
                 return result(length(problem))
             less = 3000 if id(problem) in first else 1000
             return result((length(problem) - less) * (1.05 if candidate.config.restart == 'eager' else 1))

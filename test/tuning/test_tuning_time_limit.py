@@ -115,11 +115,11 @@ class TestTimeLimit:
         def go(candidate, problem, k):
             if problems.index(problem) >= 4:
                 raise TimeOver
-            return result(length(problem) - 300 * (candidate.weight_used == 3.0 and problem is plan.seen[0]))
+            return result(length(problem) - 300 * (candidate.config.weight == 3.0 and problem is plan.seen[0]))
 
         fake_trials(go)
         found = run_study(plan, TimeLimit(5.0))
-        assert (found.chosen.weight_used, found.recommended) == (3.0, DEFAULT)
+        assert (found.chosen.config.weight, found.recommended) == (3.0, DEFAULT)
         text = study_text(found)
         assert 'tb_wa_star(3) was the best, -0.7 % ± 0.7 intervals, but that may be chance: only k is tuned' in text
         assert 'may be chance' in reasons(found)['algorithm']

@@ -180,7 +180,7 @@ def _restart_reason(study: Study) -> str:
         candidate
         for candidate in race.ranked()
         if candidate != ours
-        and candidate.weight_used == ours.weight_used
+        and candidate.config.weight == ours.config.weight
         and candidate.config.learn_h == ours.config.learn_h
     ]
     if not others:
@@ -265,5 +265,5 @@ def draw_study(study: Study, path: Path) -> None:
 
 
 def _point(candidate: Candidate, study: Study) -> tuple[float, float]:
-    weight = GREEDY_AT if math.isinf(candidate.weight_used) else candidate.weight_used
+    weight = GREEDY_AT if math.isinf(candidate.config.weight) else candidate.config.weight
     return weight, 100 * study.race.against_default(candidate).mean

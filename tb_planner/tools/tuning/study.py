@@ -50,10 +50,6 @@ Progress = Callable[[float, str], None]
 """A function of the fraction that is done and of the present work."""
 
 
-def no_progress(fraction: float, text: str) -> None:
-    """Reports nothing."""
-
-
 # ------------------------------------------------------------------------------------------------ the budget
 @dataclass(frozen=True)
 class CpuBudget:
@@ -252,12 +248,12 @@ class Study:
 
     def _is_similar(self, candidate: Candidate, leader: Candidate) -> bool:
         behind = PairedDifference.of(self.race.results[candidate], self.race.results[leader])
-        return candidate.weight_used == leader.weight_used and (
+        return candidate.config.weight == leader.config.weight and (
             candidate == leader or behind.mean <= max(MIN_RULE_GAIN, behind.error)
         )
 
 
-def run_study(plan: StudyPlan, limit: TimeLimit = NO_LIMIT, progress: Progress = no_progress) -> Study:
+def run_study(plan: StudyPlan, limit: TimeLimit = NO_LIMIT, progress: Progress = lambda fraction, text: None) -> Study:
     """Runs a study. After Ctrl-C or the time limit it returns the results so far; before the first round there are
     none, and it raises KeyboardInterrupt or TooLittleTime. Raises ValueError if no expansion fits into a tick."""
     progress(0.0, 'measuring this computer')

@@ -49,11 +49,6 @@ class Candidate:
     def config(self) -> Algorithm:
         return make_algorithm(self.algorithm, self.weight, self.restart)
 
-    @property
-    def weight_used(self) -> float:
-        """w of f = g + w h; inf for greedy search."""
-        return self.config.weight
-
     def is_same_as(self, other: Candidate) -> bool:
         """Whether both are the same search: one may name a weight that is not used, or the algorithm's own rule."""
         ours, theirs = self.config, other.config
@@ -235,7 +230,9 @@ def run_trial(
         trace_steps=TRACE_STEPS,
         min_improvement=conditions.min_improvement,
     )
-    last = math.ceil(min(max_intervals, hopeless_intervals(problem, k)))
+    # far more intervals than any sensible candidate takes
+    hopeless = 20 * problem.shortest_moves + 4 * problem.map_.occupancy.size // k + 1000
+    last = math.ceil(min(max_intervals, hopeless))
     ticks = array('d')
     first_move = expansions = 0
     try:
@@ -252,12 +249,6 @@ def run_trial(
         planner.release()
         if isinstance(world, Clutter):
             world.restore()
-
-
-def hopeless_intervals(problem: TuningProblem, k: int) -> int:
-    """Returns far more intervals than any sensible candidate takes."""
-    cells = problem.map_.occupancy.size
-    return 20 * problem.shortest_moves + 4 * cells // k + 1000
 
 
 def _result(

@@ -1,4 +1,4 @@
-"""Measures how fast the replay page is with a long run on a large map: `python -m benchmarks.view_times`.
+"""Measures how fast the replay page is with a long run on a large map: `python docs/view_times.py`.
 
 It records 10,000 ticks on a changing map of 2000² cells, opens the page in Chromium and seeks in it.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from view_pictures import open_browser
 
-from benchmarks.view_pictures import open_browser
 from tb_planner import Changing, Grid, TimeBoundedPlanner, move_to_goal, tb_wa_star
 from tb_planner.recording import About, RecordedWalk
 from tb_planner.view.page import write_page

@@ -1,6 +1,6 @@
 """Makes the pictures of the replay page for the documents; it needs Chromium.
 
-`python -m benchmarks.view_pictures RUN.tbrun` writes docs/view-light.png, docs/view-dark.png, docs/view-phone.png and
+`python docs/view_pictures.py RUN.tbrun` writes docs/view-light.png, docs/view-dark.png, docs/view-phone.png and
 the moving picture docs/replay.gif. `make demo DEMO='--expansions-per-tick 100'` records such a run, demo.tbrun, with
 few expansions per tick, so that the robot has to backtrack.
 """
