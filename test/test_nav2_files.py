@@ -17,39 +17,8 @@ FOLDER = Path(__file__).parents[1] / 'config' / 'nav2'
 TREES = sorted(FOLDER.glob('*.xml'))
 PARAMETER_FILES = sorted(FOLDER.glob('*.yaml'))
 
-OF_ACTIONS = {'server_name', 'server_timeout'}
-OF_SERVICES = {'service_name', 'server_timeout'}
-OF_PLANNERS = {*OF_ACTIONS, 'start', 'planner_id', 'path', 'error_code_id'}
-PORTS = {
-    # of BehaviorTree.CPP
-    'Fallback': set(),
-    'ReactiveFallback': set(),
-    'ReactiveSequence': set(),
-    'Sequence': set(),
-    'Timeout': {'msec'},
-    # of nav2_behavior_tree
-    'BackUp': {*OF_ACTIONS, 'backup_dist', 'backup_speed', 'time_allowance', 'error_code_id'},
-    'ClearEntireCostmap': OF_SERVICES,
-    'ComputePathThroughPoses': {*OF_PLANNERS, 'goals'},
-    'ComputePathToPose': {*OF_PLANNERS, 'goal', 'use_start'},
-    'ControllerSelector': {'topic_name', 'default_controller', 'selected_controller'},
-    'FollowPath': {
-        *OF_ACTIONS,
-        *('path', 'controller_id', 'goal_checker_id', 'progress_checker_id', 'error_code_id'),
-    },
-    'GoalUpdated': {'goal', 'goals'},
-    'PipelineSequence': set(),
-    'PlannerSelector': {'topic_name', 'default_planner', 'selected_planner'},
-    'RateController': {'hz'},
-    'RecoveryNode': {'number_of_retries'},
-    'RemovePassedGoals': {'input_goals', 'output_goals', 'radius', 'global_frame', 'robot_base_frame'},
-    'RoundRobin': set(),
-    'Spin': {*OF_ACTIONS, 'spin_dist', 'time_allowance', 'is_recovery', 'error_code_id'},
-    'Wait': {*OF_ACTIONS, 'wait_duration'},
-    'WouldAControllerRecoveryHelp': {'error_code', 'error_codes_to_check'},
-    'WouldAPlannerRecoveryHelp': {'error_code', 'error_codes_to_check'},
-}
-OUTPUT_PORTS = {'path', 'error_code_id', 'selected_planner', 'selected_controller', 'output_goals'}
+NODE_LISTS = Path(__file__).with_name('nav2_nodes')
+"""Names of nodes and ports that Nav2 registers in each distribution, and those of BehaviorTree.CPP."""
 GIVEN = {'goal', 'goals'}  # by bt_navigator
 ERROR_CODES = {'compute_path_error_code', 'follow_path_error_code'}  # that bt_navigator reports, its error_code_names
 ERRORS = (
@@ -69,6 +38,16 @@ def nodes(file):
     """All nodes below the tree's root."""
     (tree,) = ElementTree.parse(file).getroot().iter('BehaviorTree')
     return [node for node in tree.iter() if node is not tree]
+
+
+def registered(distribution):
+    """The nodes that a tree of this distribution may use, by name, with the names of their ports."""
+    lists = ('behaviortree_cpp', distribution)
+    return {
+        name: ports
+        for part in lists
+        for name, ports in yaml.safe_load((NODE_LISTS / f'{part}.yaml').read_text()).items()
+    }
 
 
 def parameters(file):
@@ -91,19 +70,35 @@ def test_a_tree_is_one_for_the_fourth_version_of_the_library(file):
 
 
 @each_tree
-def test_every_node_and_port_of_a_tree_is_one_that_jazzy_has(file):
+def test_the_name_of_a_tree_is_not_that_of_a_node(file):
+    """BehaviorTree.CPP does not load such a tree."""
+    (tree,) = ElementTree.parse(file).getroot().iter('BehaviorTree')
+    assert tree.get('ID') not in registered('jazzy')
+
+
+@each_tree
+def test_every_node_and_port_of_a_tree_is_registered(file):
+    known = registered('jazzy')
     for node in nodes(file):
-        assert node.tag in PORTS
-        assert set(node.attrib) - {'name'} <= PORTS[node.tag], node.tag
+        assert node.tag in known
+        ports = known[node.tag]
+        assert set(node.attrib) <= {'name', *ports['in'], *ports['out']}, node.tag
 
 
 @each_tree
 def test_what_a_tree_reads_from_its_blackboard_something_has_written(file):
-    ports = [item for node in nodes(file) for item in node.attrib.items() if item[1].startswith('{')]
-    written = {value for name, value in ports if name in OUTPUT_PORTS}
-    read = {value for name, value in ports if name not in OUTPUT_PORTS or name == 'path'}
-    assert read <= written | {f'{{{name}}}' for name in GIVEN}
-    assert {value.strip('{}') for name, value in ports if name == 'error_code'} == ERROR_CODES
+    known = registered('jazzy')
+    read, written = (
+        {
+            node.get(port).strip('{}')
+            for node in nodes(file)
+            for port in known[node.tag][way]
+            if '{' in node.get(port, '')
+        }
+        for way in ('in', 'out')
+    )
+    assert read <= written | GIVEN
+    assert {node.get('error_code').strip('{}') for node in nodes(file) if node.get('error_code')} == ERROR_CODES
 
 
 @each_tree
