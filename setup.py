@@ -161,7 +161,10 @@ def version():
 
 def shared(*patterns):
     """Files for share/tb_planner, each in the same folder as here."""
-    return [(f'share/{NAME}/{Path(pattern).parent}', sorted(map(str, Path().glob(pattern)))) for pattern in patterns]
+    folders = {}
+    for path in sorted(path for pattern in patterns for path in Path().glob(pattern)):
+        folders.setdefault(f'share/{NAME}/{path.parent}', []).append(str(path))
+    return list(folders.items())
 
 
 setup(
@@ -206,7 +209,7 @@ setup(
         (f'share/{NAME}', ['package.xml']),
         # `ros2 run` and launch files look for the nodes here; as console scripts they would be on every user's PATH
         (f'lib/{NAME}', sorted(map(str, Path().glob('scripts/*')))),
-        *shared('config/*.*', 'config/nav2/*.*', 'launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
+        *shared('config/*.*', 'config/nav2/*.*', 'config/nav2/*/*.*', 'launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
     ],
     entry_points={
         'console_scripts': [f'{NAME} = {NAME}.__main__:main'],

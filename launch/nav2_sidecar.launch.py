@@ -1,7 +1,8 @@
 """tb_planner beside Nav2: it plans on the global costmap of Nav2 and serves its own actions under tb_planner/.
 planner_server works as before.
 
-Behaviour trees that call tb_planner first are in config/nav2. The other arguments are those of planner.launch.py.
+Behaviour trees that call tb_planner first are in config/nav2/$ROS_DISTRO. The other arguments are those of
+planner.launch.py.
 """
 
 from launch import LaunchDescription

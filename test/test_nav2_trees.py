@@ -7,6 +7,8 @@ from helpers.behaviour_tree import FAILURE, RUNNING, SUCCESS, BehaviourTree
 
 FOLDER = Path(__file__).parents[1] / 'config' / 'nav2'
 TREES = {'navigate_to_pose': 'compute_path_to_pose', 'navigate_through_poses': 'compute_path_through_poses'}
+DISTRIBUTIONS = ('jazzy', 'kilted', 'lyrical')
+SELECTED = ('Controller', 'GoalChecker', 'PathHandler', 'Planner', 'ProgressChecker')
 GOAL_OUTSIDE, NO_PATH, FAILED_TO_MAKE_PROGRESS = 204, 208, 105
 HELPS = {'planner': {200, 207, 208, 300, 307, 308}, 'controller': {100, 102, 103, 104, 105, 106}}
 CLEAR_GLOBAL = 'clear global_costmap/clear_entirely_global_costmap'
@@ -16,12 +18,14 @@ CLEAR_LOCAL = 'clear local_costmap/clear_entirely_local_costmap'
 class Robot:
     """Nav2's servers, as they are wanted; `done` is what they were asked for, in order."""
 
-    def __init__(self, tree):
+    def __init__(self, distribution, tree):
         self.done = []
         self.codes = {'tb_planner': 0, 'planner_server': 0, 'controller': 0}
         self.tb_planner_responds = True
         self.tb_planner_has_died = False
         """Whether tb_planner has died after it accepted a goal."""
+        self.is_near_the_goal = False
+        self.path_is_valid = True
         self.paths = []
         """The paths that the controller was given."""
         action = TREES[tree]
@@ -30,18 +34,27 @@ class Robot:
             'ComputePathToPose': self.plan,
             'ComputePathThroughPoses': self.plan,
             'FollowPath': self.follow,
-            'PlannerSelector': lambda ports: (SUCCESS, {'selected_planner': ports['default_planner']}),
-            'ControllerSelector': lambda ports: (SUCCESS, {'selected_controller': ports['default_controller']}),
+            **{f'{part}Selector': self.select for part in SELECTED},
             'RemovePassedGoals': lambda ports: (SUCCESS, {'output_goals': ports['input_goals']}),
             'WouldAPlannerRecoveryHelp': lambda ports: self.would_help('planner', ports),
             'WouldAControllerRecoveryHelp': lambda ports: self.would_help('controller', ports),
             'GoalUpdated': lambda _: (FAILURE, {}),
+            'GlobalUpdatedGoal': lambda _: (FAILURE, {}),
+            'IsGoalNearby': lambda ports: (SUCCESS if ports['path'] and self.is_near_the_goal else FAILURE, {}),
+            'TruncatePathLocal': lambda ports: (SUCCESS, {'output_path': ports['input_path']}),
+            'ValidatePath': lambda ports: (SUCCESS if self.path_is_valid else FAILURE, {}),
             'ClearEntireCostmap': lambda ports: self.do(f'clear {ports["service_name"]}'),
             'Spin': lambda _: self.do('spin'),
             'Wait': lambda _: self.do('wait'),
             'BackUp': lambda _: self.do('back up'),
         }
-        self.tree = BehaviourTree(FOLDER / f'{tree}.xml', leaves, {'goal': 'there', 'goals': ['there']})
+        file = FOLDER / distribution / f'{tree}.xml'
+        self.tree = BehaviourTree(file, leaves, {'goal': 'there', 'goals': ['there']})
+
+    @staticmethod
+    def select(ports):
+        (what,) = (port.removeprefix('default_') for port in ports if port.startswith('default_'))
+        return SUCCESS, {f'selected_{what}': ports[f'default_{what}']}
 
     def do(self, what):
         self.done.append(what)
@@ -74,8 +87,13 @@ class Robot:
 
 
 @pytest.fixture(params=TREES)
-def robot(request):
-    return Robot(request.param)
+def tree(request):
+    return request.param
+
+
+@pytest.fixture(params=DISTRIBUTIONS)
+def robot(request, tree):
+    return Robot(request.param, tree)
 
 
 def test_while_tb_planner_responds_no_other_server_is_asked(robot):
@@ -137,3 +155,13 @@ def test_a_controller_that_fails_gets_a_clear_costmap_and_then_recoveries(robot)
     assert robot.tree.tick(0) == FAILURE
     assert robot.done[:5] == [robot.first, CLEAR_LOCAL, CLEAR_LOCAL, CLEAR_GLOBAL, robot.first]
     assert [step for step in robot.done if step in ('spin', 'wait', 'back up')] == ['spin', 'wait', 'back up', 'spin']
+
+
+def test_near_the_goal_lyrical_keeps_a_path_that_is_valid(tree):
+    robot = Robot('lyrical', tree)
+    robot.is_near_the_goal = True
+    assert [robot.tree.tick(time_s) for time_s in (0, 4)] == [RUNNING] * 2
+    assert robot.done == [robot.first]
+    robot.path_is_valid = False
+    robot.tree.tick(8)
+    assert robot.done == [robot.first] * 2

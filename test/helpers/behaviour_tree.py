@@ -29,6 +29,7 @@ class BehaviourTree:
             'Sequence': self._sequence,
             'ReactiveSequence': self._sequence,  # the same where nothing below is running
             'Fallback': self._fallback,
+            'Inverter': self._inverter,
             'Timeout': self._timeout,
             'ReactiveFallback': self._fallback,
             'PipelineSequence': self._pipeline_sequence,
@@ -65,6 +66,9 @@ class BehaviourTree:
 
     def _fallback(self, node: ElementTree.Element) -> str:
         return next((status for child in node if (status := self._tick(child)) != FAILURE), FAILURE)
+
+    def _inverter(self, node: ElementTree.Element) -> str:
+        return {SUCCESS: FAILURE, FAILURE: SUCCESS, RUNNING: RUNNING}[self._tick(node[0])]
 
     def _timeout(self, node: ElementTree.Element) -> str:
         state = self._state[node]
