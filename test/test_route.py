@@ -21,7 +21,7 @@ from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation import route as module
 from tb_planner.navigation.navigator import Navigator
 from tb_planner.navigation.path_planner import PathPlanner
-from tb_planner.navigation.route import Route, invalid_points, nearest_point
+from tb_planner.navigation.route import PathNotChecked, Route, collisions, invalid_points, nearest_point
 from tb_planner.search.algorithms import RestartReason
 
 FAR = 10**6
@@ -327,6 +327,97 @@ def test_a_path_with_too_many_cells_under_it_to_look_at_is_invalid_beyond(monkey
     grid = Grid(open_field(30, 20))
     points_m = np.array([(0.15, 0.55), (1.15, 0.55), (2.15, 0.55), (0.15, 0.55)])
     assert invalid_points(points_m, geometry_of(grid), grid).tolist() == [3]
+
+
+# ------------------------------------------------------------------------------------------------------ footprints
+LONG_ROBOT_M = np.array([(0.55, 0.25), (0.55, -0.25), (-0.55, -0.25), (-0.55, 0.25)])
+POINT_M = np.zeros((1, 2))
+FIELD = MapGeometry(60, 40, 0.1)
+
+
+def occupancy_with(*cells, value=100):
+    occupancy = np.zeros((40, 60), np.int8)
+    for x, y in cells:
+        occupancy[y, x] = value
+    return occupancy
+
+
+def hits(points_m, yaws, corners_m, occupancy, limit=100, geometry=FIELD):
+    return collisions(np.array(points_m), np.array(yaws), corners_m, geometry, occupancy, limit).tolist()
+
+
+def test_a_long_robot_passes_a_gap_that_it_cannot_turn_in():
+    walls = occupancy_with(*((x, y) for x in range(20, 40) for y in (15, 25)))  # 0.9 m apart
+    assert hits([(1.0, 2.05), (3.0, 2.05), (5.0, 2.05)], [0.0, 0.0, 0.0], LONG_ROBOT_M, walls) == []
+    assert hits([(1.0, 2.05), (3.0, 2.05), (3.0, 2.05)], [0.0, 0.0, math.pi / 2], LONG_ROBOT_M, walls) == [2]
+    assert hits([(3.0, 2.05), (3.0, 2.05)], [0.0, math.pi], LONG_ROBOT_M, walls) == [1], 'it turns through both walls'
+
+
+def test_an_obstacle_between_two_poses_is_a_collision_at_the_later_one():
+    assert hits([(1.0, 2.0), (5.0, 2.0)], [0.0, 0.0], LONG_ROBOT_M, occupancy_with((30, 22))) == [1]
+    assert hits([(1.0, 2.0), (5.0, 2.0)], [0.0, 0.0], LONG_ROBOT_M, occupancy_with((30, 24))) == []
+    assert hits([(1.0, 2.05), (5.0, 2.05)], [0.0, 0.0], POINT_M, occupancy_with((30, 20))) == [1]
+
+
+def test_an_outline_that_leaves_the_map_and_poses_that_are_no_places_are_collisions():
+    points_m = [(1.0, 2.0), (0.3, 2.0), (-1e300, 2.0), (math.nan, 2.0), (1.0, 2.0), (1.0, 2.0)]
+    yaws = [0.0, 0.0, 0.0, 0.0, 0.0, math.inf]
+    assert hits(points_m, yaws, LONG_ROBOT_M, occupancy_with()) == [1, 2, 3, 5]
+
+
+def test_cells_below_the_limit_are_free_and_unknown_ones_if_they_are_so_wanted():
+    points_m, yaws = [(1.05, 2.05), (5.05, 2.05)], [0.0, 0.0]
+    assert hits(points_m, yaws, POINT_M, occupancy_with((30, 20), value=60), limit=61) == []
+    assert hits(points_m, yaws, POINT_M, occupancy_with((30, 20), value=60), limit=60) == [1]
+    unknown = occupancy_with((30, 20), value=-1)
+    assert hits(points_m, yaws, POINT_M, unknown) == []
+    assert hits(points_m, yaws, POINT_M, unknown.view(np.uint8)) == [1]
+
+
+def test_a_footprint_is_found_on_a_map_that_is_turned():
+    turned = MapGeometry(60, 40, 0.1, (2.0, -1.0, 0.7))
+    obstacle_m = turned.to_world(30.5, 22.4)
+    beside_m = turned.to_world(30.5, 20.0)
+    for yaw, expected in ((0.7, [0]), (0.7 + math.pi / 2, [])):
+        corners_m = np.array([(0.55, 0.25), (0.55, -0.25), (-0.55, -0.25), (-0.55, 0.25)])
+        assert hits([beside_m], [yaw], corners_m, occupancy_with((30, 22)), geometry=turned) == expected
+    assert hits([obstacle_m], [0.0], POINT_M, occupancy_with((30, 22)), geometry=turned) == [0]
+
+
+@pytest.mark.parametrize('seed', range(40))
+def test_an_outline_meets_the_cells_that_a_much_finer_sweep_meets(seed):
+    """The sweep of the test has 20 times as many places and points, and knows which it meets well inside."""
+    random = np.random.default_rng(seed)
+    angles = np.sort(random.uniform(0, 2 * math.pi, 5))
+    corners = np.column_stack((np.cos(angles), np.sin(angles))) * random.uniform(2, 12)  # in cells
+    ends = random.uniform((15, 15), (45, 25), (2, 2))
+    yaws = random.uniform(-1.5, 1.5, 2)
+    shares = np.linspace(0, 1, 600)
+    outline = np.concatenate(
+        [
+            corner + np.linspace(0, 1, 200)[:, None] * (after - corner)
+            for corner, after in zip(corners, np.roll(corners, -1, 0))
+        ]
+    )
+    at, yaw = ends[0] + shares[:, None] * (ends[1] - ends[0]), yaws[0] + shares * (yaws[1] - yaws[0])
+    cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]
+    x = at[:, :1] + cos * outline[:, 0] - sin * outline[:, 1]
+    y = at[:, 1:] + sin * outline[:, 0] + cos * outline[:, 1]
+    for cell in random.integers((5, 5), (55, 35), (60, 2)):
+        depth = 0.5 - np.maximum(np.abs(x - cell[0] - 0.5), np.abs(y - cell[1] - 0.5)).min()
+        if depth > 0.35 or depth < -0.05:
+            met = hits(ends * 0.1, yaws, corners * 0.1, occupancy_with(cell))
+            assert bool(met) == (depth > 0), (cell, depth)
+
+
+def test_a_check_that_would_take_too_long_is_refused():
+    points_m, yaws = np.array([(1.0, 2.0), (5.0, 2.0)] * 50), np.zeros(100)
+    assert hits(points_m, yaws, LONG_ROBOT_M, occupancy_with()) == []
+    long_m = np.array([(1.0, 2.0), (5.0, 2.0)] * 100)
+    with pytest.raises(PathNotChecked, match=r'the outline has 64 points at 7961 places; .* must be at most 262144'):
+        hits(long_m, np.zeros(200), LONG_ROBOT_M, occupancy_with())
+    with pytest.raises(PathNotChecked, match=r'the footprint has .* points; it must have at most 262144'):
+        hits(points_m, yaws, LONG_ROBOT_M * 1e12, occupancy_with())
 
 
 def test_the_nearest_point_of_a_path_is_a_finite_one():

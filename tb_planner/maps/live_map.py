@@ -37,6 +37,8 @@ class MapUpdate:
     """Where in a box the obstacles themselves are, without inflation; may be newer than the grid."""
     unknown: Callable[[Box], NDArray[np.bool_]] | None = None
     """Where in a box the map is unknown; may be newer than the grid."""
+    occupancy: NDArray[np.int8] | None = None
+    """The map [y, x], from 0 to 100, -1 is unknown; may be newer than the grid."""
     cleared: bool = False
     """Most blocked cells have become free, and none has become blocked: a costmap that was cleared looks like this
     until its obstacles are seen again."""
@@ -235,6 +237,7 @@ class _Map:
             change,
             lambda box: occupancy[box.slices] >= threshold,
             lambda box: occupancy[box.slices] == UNKNOWN,
+            occupancy,
             change is not None and _is_cleared(self.other, self.grid, change),
             None if change is None else (terrain.take(change.increased), terrain.take(change.decreased)),
         )

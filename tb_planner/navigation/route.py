@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.errors import TbPlannerError
 from tb_planner.geometry import Cell, MapGeometry, Pose2D
 from tb_planner.search.algorithms import Algorithm, RestartReason, shortcut_limit
 from tb_planner.search.grid import (
@@ -46,10 +47,14 @@ MAX_DECREASED = 2**17
 """If the costs of more cells decreased at once, they are not looked at: the map counts as another one."""
 MAX_CHECKED_CELLS = 2**20
 """Cells under the points of a path that invalid_points() looks at; what lies beyond counts as invalid."""
+MAX_OUTLINE_POINTS = 2**18
+"""Points of a robot's outline times its places along a path that collisions() looks at, some 10 ms of work."""
 MAX_LOOKS = 64
 """Places of one stretch of the route that meet() looks at from the robot, nearest first."""
 
 _CHUNK = 4096  # cells whose arcs are looked at together
+_OUTLINE_STEP = 0.5  # cells from point to point of an outline
+_OUTLINE_POINTS = 2**16  # that are looked at together
 _NUDGE = 1e-6  # points that a shift of half a cell has put on the lines of the grid all fall to the same side
 _ROUNDING = 1e-9
 
@@ -69,6 +74,10 @@ _ARCS_PAST = (  # diagonal steps past a cell: the moves of the cell to both ends
     (SOUTH | WEST, (0, 1), (NORTH_WEST, -1, -1)),
     (WEST | NORTH, (-1, 0), (NORTH_EAST, 1, -1)),
 )
+
+
+class PathNotChecked(TbPlannerError):
+    """Whether a path is valid cannot be found out."""
 
 
 class Route:
@@ -316,6 +325,63 @@ def invalid_points(points_m: NDArray[np.float64], geometry: MapGeometry, grid: G
     bad[1:] |= ~legal & (step_of[1:] == step_of[:-1])
     invalid[ends[step_of[bad]] + 1] = True
     return np.flatnonzero(invalid)
+
+
+def collisions(
+    points_m: NDArray[np.float64],
+    yaws: NDArray[np.float64],
+    corners_m: NDArray[np.float64],
+    geometry: MapGeometry,
+    occupancy: NDArray[np.integer],
+    limit: int,
+) -> NDArray[np.intp]:
+    """Indices of the poses at which the robot's outline leaves the map or meets a cell whose occupancy is at least the
+    limit. What it meets from the pose before to this one counts, too. Raises PathNotChecked if that takes too long.
+
+    corners_m: (n, 2), in the robot's frame; a single corner is a robot without a size.
+    """
+    outline = _outline(corners_m / geometry.resolution_m)
+    with np.errstate(invalid='ignore', over='ignore'):
+        places = geometry.to_grid_array(points_m)
+        x, y = places.T
+        inside = (x >= 0) & (y >= 0) & (x < geometry.width) & (y < geometry.height) & np.isfinite(yaws)  # nan is not
+    hit: NDArray[np.bool_] = ~inside
+    checked = np.flatnonzero(inside)
+    before = np.where(inside[checked - 1] & (checked > 0), checked - 1, checked)
+    places = np.where(inside[:, None], places, 0.0)
+    turns = np.remainder(yaws[checked] - yaws[before] + np.pi, 2 * np.pi) - np.pi
+    moves = places[checked] - places[before]
+    reach = np.hypot(*outline.T).max()
+    parts = np.maximum(np.ceil(np.hypot(*moves.T) + reach * np.abs(turns)), 1).astype(np.intp)
+    if len(outline) * parts.sum() > MAX_OUTLINE_POINTS:
+        raise PathNotChecked(
+            f'the outline has {len(outline)} points at {parts.sum()} places; the product must be at most '
+            f'{MAX_OUTLINE_POINTS}'
+        )
+    step_of = np.repeat(np.arange(len(checked)), parts)
+    share = (np.arange(len(step_of)) - np.repeat(np.cumsum(parts) - parts, parts) + 1) / parts[step_of]
+    at = places[before][step_of] + share[:, None] * moves[step_of]
+    heading = (yaws[before] - geometry.yaw)[step_of] + share * turns[step_of]
+    for first in range(0, len(at), max(_OUTLINE_POINTS // len(outline), 1)):
+        some = slice(first, first + max(_OUTLINE_POINTS // len(outline), 1))
+        cos, sin = np.cos(heading[some])[:, None], np.sin(heading[some])[:, None]
+        x = np.floor(at[some, :1] + cos * outline[:, 0] - sin * outline[:, 1]).astype(np.intp)
+        y = np.floor(at[some, 1:] + sin * outline[:, 0] + cos * outline[:, 1]).astype(np.intp)
+        outside = (x < 0) | (y < 0) | (x >= geometry.width) | (y >= geometry.height)
+        met = outside | (occupancy[np.where(outside, 0, y), np.where(outside, 0, x)] >= limit)
+        hit[checked[step_of[some][met.any(axis=1)]]] = True
+    return np.flatnonzero(hit)
+
+
+def _outline(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points along the sides of a polygon, so close together that no cell is skipped."""
+    sides = np.roll(corners, -1, axis=0) - corners
+    parts = np.maximum(np.ceil(np.hypot(*sides.T) / _OUTLINE_STEP), 1)
+    if not parts.sum() <= MAX_OUTLINE_POINTS:
+        raise PathNotChecked(f'the footprint has {parts.sum():g} points; it must have at most {MAX_OUTLINE_POINTS}')
+    return np.concatenate(
+        [corner + np.arange(n)[:, None] / n * side for corner, side, n in zip(corners, sides, parts.astype(int))]
+    )
 
 
 def as_cell(row: NDArray[np.int32]) -> Cell:

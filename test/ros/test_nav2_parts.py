@@ -24,8 +24,8 @@ from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.loop import TickContext
-from tb_planner.navigation.route import Route
-from tb_planner.ros.nav2_planner import invalid_ahead
+from tb_planner.navigation.route import PathNotChecked, Route, invalid_points
+from tb_planner.ros.nav2_planner import corners_of, occupancy_of, part_ahead, yaws_of
 from tb_planner.ros.path_actions import (
     POSES_AT_ONCE,
     ActionThread,
@@ -283,7 +283,50 @@ def test_the_poses_of_a_path_are_of_no_time_since_it_may_be_followed_for_long():
 def test_points_that_are_blocked_or_off_the_map_are_found_wherever_the_map_lies():
     blocked = np.zeros((20, 30), bool)
     blocked[10, 15] = True
-    on = MapUpdate(MapGeometry(30, 20, 0.1, (1.0, -2.0, 0.0)), Grid(blocked), None)
+    geometry = MapGeometry(30, 20, 0.1, (1.0, -2.0, 0.0))
     points_m = np.array([(1.05, -1.95), (2.55, -0.95), (3.95, -0.05), (4.05, -0.05), (math.nan, 0.0), (0.95, -1.0)])
-    assert invalid_ahead(on, points_m, None).tolist() == [1, 3, 4, 5]
-    assert invalid_ahead(on, points_m, Pose2D(3.9, 0.0)).tolist() == [3, 4, 5]
+    assert invalid_points(points_m, geometry, Grid(blocked)).tolist() == [1, 3, 4, 5]
+
+
+def test_a_path_is_checked_from_the_robot_on_and_as_far_as_the_lookahead_reaches():
+    points_m = np.array([(0.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 1.0), (3.0, 1.0)])
+    robot = Pose2D(1.1, 0.3)
+    assert part_ahead(points_m, None) == slice(0, 5)
+    assert part_ahead(points_m, robot) == slice(1, 5)
+    assert part_ahead(points_m, robot, 0.5) == slice(1, 2)
+    assert part_ahead(points_m, robot, 2.0) == slice(1, 4)
+    assert part_ahead(points_m, robot, 9.0) == part_ahead(points_m, robot, math.nan) == slice(1, 5)
+    points_m[2] = math.nan
+    assert part_ahead(points_m, robot, 0.5) == slice(1, 5), 'a point that is no place is not skipped'
+
+
+def test_costs_of_a_costmap_become_the_occupancy_that_nav2_publishes_for_them():
+    """nav2_costmap_2d: 0 is 0, 1 to 252 are 1 to 98, 253 is 99, 254 is 100."""
+    published = [0, *(1 + 97 * (cost - 1) // 251 for cost in range(1, 253)), 99, 100]
+    for max_cost in range(1, 255):
+        assert occupancy_of(max_cost) == min(published[max_cost:]), max_cost
+    assert (occupancy_of(1), occupancy_of(252), occupancy_of(253), occupancy_of(254)) == (1, 98, 99, 100)
+    assert (occupancy_of(0), occupancy_of(255)) == (-1, 100), 'every cell has a cost of 0 or more; an obstacle counts'
+
+
+def test_the_yaws_of_a_path_are_those_of_its_quaternions():
+    path = Path(poses=[pose_stamped(0.0, 0.0) for _ in range(3)])
+    for pose, yaw in zip(path.poses, (0.5, -3.0, 2.0)):
+        pose.pose.orientation.z, pose.pose.orientation.w = math.sin(yaw / 2), math.cos(yaw / 2)
+    assert yaws_of(path).tolist() == pytest.approx([0.5, -3.0, 2.0])
+
+
+def test_a_footprint_is_a_list_of_corners():
+    assert corners_of('[[0.3, .2], [0.3, -2e-1], [-1, 0.]]').tolist() == [[0.3, 0.2], [0.3, -0.2], [-1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        *('robot', '[[0, 0], [1, 1]]', '[[0, 0], [1], [2, 2]]', '[[0, 0], [1, 1e999], [2, 2]]', '[0, 1, 2]'),
+        *('[' * 5000, f'[{"[0.1, 0.2], " * 1000}]'),
+    ],
+)
+def test_a_footprint_that_is_no_polygon_is_refused(text):
+    with pytest.raises(PathNotChecked, match=r'footprint is .* it must be at least 3 pairs of numbers'):
+        corners_of(text)
