@@ -30,6 +30,7 @@ from tb_planner.recording import read_record
 from tb_planner.recording.format import BadRecord
 from tb_planner.recording.writer import empty_record, may_begin
 from tb_planner.ros.processes import (
+    DDS_PROFILES,
     LOOPBACK,
     Domain,
     NoFreeDomain,
@@ -311,10 +312,11 @@ def stay(monitor: DemoMonitor) -> None:
 
 def announcement(options: argparse.Namespace, journey: Journey, domain: Domain) -> str:
     (x0, y0), (x1, y1) = journey.start, journey.goal
+    profiles = ' '.join(f'{name}={LOOPBACK}' for name in DDS_PROFILES)
     return (
         f'{options.map}, {options.world} world: from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m with '
         f'{algorithm(options)}, {options.real_time_factor:g} times real time\n'
-        f'To watch in RViz: ROS_DOMAIN_ID={domain.number} FASTRTPS_DEFAULT_PROFILES_FILE={LOOPBACK} rviz2'
+        f'To watch in RViz: ROS_DOMAIN_ID={domain.number} {profiles} rviz2'
     )
 
 

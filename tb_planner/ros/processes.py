@@ -20,6 +20,8 @@ from typing import Any
 from tb_planner.errors import OperationFailed
 
 LOOPBACK = Path(__file__).with_name('loopback.xml')
+DDS_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+"""Variables that name Fast DDS's profiles: since Kilted, and in Jazzy."""
 
 DOMAINS = range(1, 101)
 """Domains whose ports are not in the range of ephemeral ports."""
@@ -71,7 +73,7 @@ class Domain:
         return {
             **{name: value for name, value in os.environ.items() if name not in _LEFT_OUT},
             'ROS_DOMAIN_ID': str(self.number),
-            'FASTRTPS_DEFAULT_PROFILES_FILE': str(LOOPBACK),
+            **dict.fromkeys(DDS_PROFILES, str(LOOPBACK)),
             'ROS_LOG_DIR': str(log_folder),
         }
 

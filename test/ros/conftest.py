@@ -17,7 +17,7 @@ if importlib.util.find_spec('rclpy'):
     from helpers.processes import Nodes
     from helpers.scenes import Scene, World, check_ends
 
-    from tb_planner.ros.processes import Domain
+    from tb_planner.ros.processes import DDS_PROFILES, Domain
 else:
 
     def pytest_pycollect_makemodule(module_path, parent):
@@ -40,7 +40,8 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     domain = Domain()
     environment = domain.environment(tmp_path_factory.mktemp('ros_log'))
     environment['ROS_PYTHON_CHECK_FIELDS'] = '1'
-    environment['FASTRTPS_DEFAULT_PROFILES_FILE'] = str(Path(__file__).with_name('loopback_without_shared_memory.xml'))
+    profiles = str(Path(__file__).with_name('loopback_without_shared_memory.xml'))
+    environment.update(dict.fromkeys(DDS_PROFILES, profiles))
     before = dict(os.environ)
     os.environ.clear()
     os.environ.update(environment)

@@ -10,7 +10,7 @@ from helpers.processes import wait_for, wait_until_logged
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from tb_planner.ros.processes import Domain, NoFreeDomain, end, ros_arguments, signals_held_back
+from tb_planner.ros.processes import LOOPBACK, Domain, NoFreeDomain, end, ros_arguments, signals_held_back
 
 STUBBORN = """
 import signal, time
@@ -52,6 +52,14 @@ def test_two_domains_are_two():
     assert first.number != second.number
     first.close()
     second.close()
+
+
+def test_fast_dds_is_given_its_profiles_by_the_names_of_every_distribution(tmp_path):
+    domain = Domain()
+    environment = domain.environment(tmp_path)
+    domain.close()
+    names = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')  # Jazzy; Kilted and later
+    assert [environment[name] for name in names] == [str(LOOPBACK)] * 2
 
 
 def test_a_domain_in_which_somebody_is_already_is_passed_over(peer, ros_environment, monkeypatch):

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
 from geometry_msgs.msg import PoseStamped
 from helpers.peer import LATCHED
 from helpers.processes import wait_until_logged
@@ -125,8 +126,11 @@ def test_every_value_of_the_diagnostics_is_in_the_reference(nodes, peer):
     assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == listed
 
 
-def test_the_waypoint_follower_drives_a_robot_to_its_goal(nodes, peer):
-    simulator = nodes.simulator(follow_waypoint=False, real_time_factor=2.0)
+@pytest.mark.parametrize(('distribution', 'stamped'), [('jazzy', False), ('kilted', True)])
+def test_the_waypoint_follower_drives_a_robot_to_its_goal(nodes, peer, monkeypatch, distribution, stamped):
+    """With the message on cmd_vel that the distribution's robots expect."""
+    monkeypatch.setitem(nodes.environment, 'ROS_DISTRO', distribution)
+    simulator = nodes.simulator(follow_waypoint=False, enable_stamped_cmd_vel=stamped, real_time_factor=2.0)
     nodes.planner()
     wait_until_logged(simulator, 'robot at')
     nodes.start([sys.executable, str(ROOT / 'examples' / 'waypoint_follower.py')], 'waypoint_follower')
