@@ -1,7 +1,13 @@
 """Builds the message packages under test/interfaces into this Python's prefix, those that are not there already.
 
+    python build_interfaces.py kilted
+
 On a robot they come with ROS; no package registry has them. The generators of rosidl do, and make the same types.
 Without the tools for it this prints what is missing; tests that need the packages are then skipped.
+
+test/interfaces has Jazzy's definitions, the folders beside it what differs in a later distribution. The prefix gets
+those of the given one. nav2_msgs of the others goes into the folder nav2_definitions of the prefix, and
+test/ros/test_nav2_definitions.py uses it.
 """
 
 import importlib.util
@@ -15,9 +21,12 @@ import tempfile
 from pathlib import Path
 
 DEFINITIONS = Path(__file__).parent / 'interfaces'
+DISTRIBUTIONS = ('jazzy', 'kilted', 'lyrical')
+OTHERS = Path(sys.prefix, 'nav2_definitions')
+NAV2 = 'nav2_msgs'
 TOOLS = ('cmake', 'make', 'g++')
 
-# without C++: rclpy uses the C and Python sides only, and they take half the time
+# without C++ and introspection: rclpy uses the C and Python sides on Fast DDS only, which take less than half the time
 CMAKE_LISTS = """
 cmake_minimum_required(VERSION 3.20)
 project({name} C CXX)
@@ -25,7 +34,7 @@ set(CMAKE_CXX_STANDARD 17)
 foreach(package ament_cmake rosidl_default_generators {dependencies})
   find_package(${{package}} REQUIRED)
 endforeach()
-list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "cpp")
+list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "cpp|introspection")
 rosidl_generate_interfaces({name} {files} DEPENDENCIES {dependencies})
 ament_package()
 """
@@ -45,13 +54,18 @@ PACKAGE_XML = """
 
 
 def main() -> int:
-    absent = [folder for folder in sorted(DEFINITIONS.iterdir()) if not importlib.util.find_spec(folder.name)]
-    if absent and (reason := why_not()):
-        print(f'Not built: {", ".join(folder.name for folder in absent)}. {reason}')
+    distribution = sys.argv[1]
+    absent = [folder.name for folder in sorted(DEFINITIONS.iterdir()) if not importlib.util.find_spec(folder.name)]
+    others = [name for name in DISTRIBUTIONS if name != distribution and not (OTHERS / name).exists()]
+    if (absent or others) and (reason := why_not()):
+        print(f'Not built: {", ".join([*absent, *(f"{NAV2} of {name}" for name in others)])}. {reason}')
         return 0
-    for folder in absent:
-        print(f'Building {folder.name} for the tests', flush=True)
-        build(folder)
+    for name in absent:
+        print(f'Building {name} for the tests', flush=True)
+        build(name, distribution, Path(sys.prefix))
+    for other in others:
+        print(f'Building {NAV2} of {other} for the tests', flush=True)
+        build(NAV2, other, OTHERS / other)
     return 0
 
 
@@ -65,15 +79,20 @@ def why_not() -> str:
     return ''
 
 
-def build(folder: Path) -> None:
+def build(name: str, distribution: str, prefix: Path) -> None:
     repair_exports()
     with tempfile.TemporaryDirectory() as place:
-        source = shutil.copytree(folder, Path(place, 'source'))
-        describe(source, folder.name)
+        source = shutil.copytree(DEFINITIONS / name, Path(place, 'source'))
+        changed = DEFINITIONS.with_name(f'interfaces_{distribution}') / name
+        if changed.is_dir():
+            shutil.copytree(changed, source, dirs_exist_ok=True)
+        if not Path(sys.prefix, 'share/nav_msgs/msg/Goals.msg').exists():
+            replace_goals(source)
+        describe(source, name)
         options = {
             'CMAKE_PREFIX_PATH': sys.prefix,
-            'CMAKE_INSTALL_PREFIX': sys.prefix,
-            'CMAKE_BUILD_TYPE': 'Release',
+            'CMAKE_INSTALL_PREFIX': str(prefix),
+            'CMAKE_BUILD_TYPE': 'Release' if prefix == Path(sys.prefix) else 'None',  # which compiles faster
             'Python3_EXECUTABLE': sys.executable,
             'BUILD_TESTING': 'OFF',
         }
@@ -82,11 +101,21 @@ def build(folder: Path) -> None:
         run('cmake', '--build', made, '--parallel', str(os.cpu_count()), '--target', 'install')
 
 
+def replace_goals(source: Path) -> None:
+    """Uses a message of the package's own in the place of nav_msgs/Goals, which Jazzy does not have."""
+    for file in source.glob('action/*'):
+        text = file.read_text()
+        if 'nav_msgs/Goals' in text:
+            file.write_text(text.replace('nav_msgs/Goals', f'{NAV2}/Goals'))
+            (source / 'msg').mkdir(exist_ok=True)
+            (source / 'msg' / 'Goals.msg').write_text('std_msgs/Header header\ngeometry_msgs/PoseStamped[] goals\n')
+
+
 def describe(source: Path, name: str) -> None:
     """Writes the package.xml and the CMakeLists.txt of a folder of definitions."""
     files = sorted(str(path.relative_to(source)) for path in source.glob('*/*'))
     fields = '\n'.join((source / file).read_text() for file in files)
-    dependencies = sorted(set(re.findall(r'^(\w+)/', fields, re.MULTILINE)))
+    dependencies = sorted(set(re.findall(r'^(\w+)/', fields, re.MULTILINE)) - {name})
     values = {'name': name, 'files': ' '.join(files), 'dependencies': ' '.join(dependencies)}
     depends = '\n  '.join(f'<depend>{dependency}</depend>' for dependency in dependencies)
     (source / 'CMakeLists.txt').write_text(CMAKE_LISTS.format(**values).lstrip())

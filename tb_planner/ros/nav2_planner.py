@@ -84,7 +84,7 @@ class Nav2Planner:
             for server in self.servers
         ]
         for server in self.servers:
-            server.activate(notify)
+            server.activate(parameters, notify)
         return self._handlers
 
     def deactivate(self) -> None:

@@ -203,7 +203,7 @@ class PathServer:
             action,
             name,
             execute_callback=self._not_executed,
-            goal_callback=lambda _: GoalResponse.ACCEPT if self._is_active else GoalResponse.REJECT,
+            goal_callback=self._accept_or_reject,
             handle_accepted_callback=self._take,
             cancel_callback=self._accept_cancel,
             goal_service_qos_profile=BURST,
@@ -212,10 +212,11 @@ class PathServer:
             result_timeout=RESULT_TIMEOUT_S,
         )
 
-    def activate(self, notify: Callable[[], None]) -> None:
+    def activate(self, parameters: Callable[[], PlannerParameters], notify: Callable[[], None]) -> None:
         """notify: called by the thread of the actions when there is a new request."""
         with self._lock:
-            self._is_active, self.accepted, self._notify = True, 0, notify
+            self._is_active, self.accepted = True, 0
+            self._parameters, self._notify = parameters, notify
 
     def deactivate(self) -> None:
         """Rejects goals from now on, and aborts unfinished requests."""
@@ -267,6 +268,14 @@ class PathServer:
         return True
 
     # -------------------------------------------------------------------------------------------------- for the thread
+    def _accept_or_reject(self, goal: Any) -> GoalResponse:
+        if not self._is_active:
+            return GoalResponse.REJECT
+        if hasattr(self.action.Result, 'GOAL_REJECTED') and (why := planner_error(goal, self._parameters())):  # Lyrical
+            self._thread.node.get_logger().error(f'goal rejected: {why}')
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
     def _take(self, handle: ServerGoalHandle) -> None:
         """By now the client knows that the goal is accepted."""
         self._thread.times.end(perf_counter() - self._server.taken_s)
@@ -464,9 +473,8 @@ class ComputePathHandler:
         """What can be checked without a map."""
         if not goals_of(request.message):
             raise RequestFailed('NO_VIAPOINTS_GIVEN', 'the request has 0 goals; it must have at least 1')
-        wanted, known = request.message.planner_id, self._parameters().planner_id
-        if wanted not in ('', known):
-            raise RequestFailed('INVALID_PLANNER', f'planner_id is {wanted!r}; it must be {known!r} or empty')
+        if why := planner_error(request.message, self._parameters()):
+            raise RequestFailed('INVALID_PLANNER', why)
 
     def _search(self, request: ActionRequest, context: TickContext, budget: TickBudget) -> PathResult:
         if context.map is None:
@@ -550,6 +558,12 @@ def goals_of(request: Any) -> list[PoseStamped]:
     for goal in goals.goals:
         goal.header.frame_id = goal.header.frame_id or goals.header.frame_id
     return list(goals.goals)
+
+
+def planner_error(request: Any, parameters: PlannerParameters) -> str:
+    """Why no planner of this name is here; empty if there is one."""
+    wanted, known = request.planner_id, parameters.planner_id
+    return '' if wanted in ('', known) else f'planner_id is {wanted!r}; it must be {known!r} or empty'
 
 
 def result_of(action: Any, error: str, text: str, path: Path | None, planning_time_s: float) -> Any:

@@ -123,7 +123,9 @@ class ControllerServer(BackgroundPeer):
                 step_m -= min(step_m, away)
         self.at.append((here.x, here.y))
         if self.gives_feedback:
-            current.publish_feedback(FollowPath.Feedback(speed=float(self.speed)))
+            feedback = FollowPath.Feedback()
+            getattr(feedback, 'tracking_feedback', feedback).speed = float(self.speed)  # the first in Lyrical
+            current.publish_feedback(feedback)
         if math.dist(points[-1], (here.x, here.y)) <= REACHED_M:
             self._current = None
             self._end(current, 'succeeded')

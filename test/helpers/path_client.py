@@ -81,12 +81,17 @@ class PathClient:
         self._to_pose.destroy()
         self._through_poses.destroy()
 
-    def ask(self, goal: Any, *, start: Any = None, planner_id: str = '') -> PathRequest:
-        message = ComputePathToPose.Goal(goal=_pose(goal), planner_id=planner_id)
+    def ask(self, goal: Any, *, start: Any = None, planner_id: str = '', **fields: Any) -> PathRequest:
+        message = ComputePathToPose.Goal(goal=_pose(goal), planner_id=planner_id, **fields)
         return PathRequest(self.peer, self._to_pose, _with_start(message, start))
 
     def ask_through(self, *goals: Any, start: Any = None, planner_id: str = '') -> PathRequest:
-        message = ComputePathThroughPoses.Goal(goals=[_pose(goal) for goal in goals], planner_id=planner_id)
+        message = ComputePathThroughPoses.Goal(planner_id=planner_id)
+        poses = [_pose(goal) for goal in goals]
+        if hasattr(message.goals, 'goals'):  # since Kilted
+            message.goals.goals = poses
+        else:
+            message.goals = poses
         return PathRequest(self.peer, self._through_poses, _with_start(message, start))
 
     def path_to(self, *goal: float) -> Any:
