@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from nav_msgs.msg import Path
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 
