@@ -344,17 +344,23 @@ class ControllerStatus:
     """Whether Nav2's controller server follows a path, by the status topic of its action.
 
     While it does, a path that is still valid has to come back as the same message, since another one would preempt it.
-    After it has given up, any path is a new beginning. The node may be served by another thread.
+    After it has given up, or has begun with a path of another planner, any path is a new beginning. The node may be
+    served by another thread.
     """
 
     def __init__(self, node: Node, action: str) -> None:
         self.has_stopped = False
         """The controller is known, and follows nothing. An unknown one may be following: another program may drive the
         robot, or the action may have another name."""
+        self.paths_begun = 0
+        """How many paths it has begun to follow."""
+        self._goals: set[bytes] = set()
         node.create_subscription(GoalStatusArray, f'{action}/_action/status', self._receive, LATCHED)
 
     def _receive(self, message: GoalStatusArray) -> None:
         self.has_stopped = not any(goal.status in _FOLLOWING for goal in message.status_list)
+        known, self._goals = self._goals, {bytes(goal.goal_info.goal_id.uuid) for goal in message.status_list}
+        self.paths_begun += len(self._goals - known)
 
 
 class RequestFailed(TbPlannerError):
@@ -400,6 +406,7 @@ class ComputePathHandler:
         self._failed_on: int | None = None  # the number of the map on which the last request had no path
         self._start = Pose2D(0.0, 0.0)
         self._message: PathMessage | None = None  # of the path that was sent last
+        self._paths_begun = 0  # by the controller before that
         self._along_path = parameters().use_final_approach_orientation
         self._planner = self._new_planner()
 
@@ -496,7 +503,9 @@ class ComputePathHandler:
             if isinstance(error, TransformNotReady) and not self._has_waited(request):
                 raise
             raise RequestFailed('TF_ERROR', str(error)) from error
-        stopped = self._controller.has_stopped
+        # it has begun with our last path, and with another one since: that of a fallback, or ours once more
+        began_anew = self._controller.paths_begun - self._paths_begun > 1
+        stopped = self._controller.has_stopped or began_anew
         self._planner.request(start, goals, start_is_robot=not message.use_start, controller_stopped=stopped)
         self._request, self._start, self._goals = request, start, goals
 
@@ -525,6 +534,7 @@ class ComputePathHandler:
             yaws = tuple(None if along_path else goal.yaw for goal in self._goals)
             message = PathMessage(path, yaws, self._start.yaw, context.frame, self._stamp())
             self._message, self._along_path = message, along_path
+            self._paths_begun = self._controller.paths_begun
         if self._server.succeed(request, message):
             self.found += 1
             self.unchanged += not is_new

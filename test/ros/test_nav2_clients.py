@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.peer import Peer
 from helpers.surroundings import RESOLUTION_M, PlannerPeer, map_message, open_terrain, pose_stamped
+from nav_msgs.msg import Path
 from rclpy.action import ActionClient
 
 from tb_planner.maps.cdr import yaw_of
@@ -86,6 +87,13 @@ def yaw(pose):
     return yaw_of(turn.x, turn.y, turn.z, turn.w)
 
 
+def straight(*places):
+    path = Path()
+    path.header.frame_id = 'map'
+    path.poses = [pose_stamped(x, y) for x, y in places]
+    return path
+
+
 def is_free(cells, path):
     return not any(cells[int(y / RESOLUTION_M), int(x / RESOLUTION_M)] >= 99 for x, y in points(path))
 
@@ -143,6 +151,30 @@ def test_a_controller_that_has_given_up_gets_the_rest_of_the_path_without_a_sear
     assert [pose.pose.orientation for pose in rest.poses] == [pose.pose.orientation for pose in first.poses[begin_at:]]
     assert rest.header.stamp != first.header.stamp
     assert client.path_to(8.0, 5.0) == rest
+    assert searches(around) == 1
+
+
+def test_a_controller_that_got_a_path_of_another_planner_gets_the_rest_of_ours(begin, around, peer, server):
+    """A behaviour tree asks its fallback when tb_planner is late once. With the next request the controller begins
+    anew with our path, and looks for the robot on its first metres only."""
+    client = begin()
+    controller = ActionClient(peer.node, FollowPath, 'follow_path')
+    peer.wait_until(controller.server_is_ready, 'the controller is there')
+    first = client.path_to(8.0, 5.0)
+    places = points(first)
+    controller.send_goal_async(FollowPath.Goal(path=first))
+    peer.wait_until(lambda: server.is_following, 'our path is followed')
+    around.pose = pose_stamped(*places[40])
+    peer.spin(0.5)
+    assert client.path_to(8.0, 5.0) == first
+    controller.send_goal_async(FollowPath.Goal(path=straight(places[40], (8.0, 5.0))))
+    peer.wait_until(lambda: len(server.paths) == 2, "the fallback's path is followed")
+    peer.wait_until(lambda: math.dist(points(client.path_to(8.0, 5.0))[0], places[40]) < 0.1, 'a path from there')
+    rest = client.path_to(8.0, 5.0)
+    controller.send_goal_async(FollowPath.Goal(path=rest))
+    peer.wait_until(lambda: len(server.paths) == 3, 'our path is followed again')
+    peer.spin(0.5)
+    assert client.path_to(8.0, 5.0) == rest, 'the controller has it already'
     assert searches(around) == 1
 
 

@@ -164,7 +164,7 @@ class OneRequest:
         return True
 
 
-NOBODY = SimpleNamespace(has_stopped=False)
+NOBODY = SimpleNamespace(has_stopped=False, paths_begun=0)
 """A controller that is not known."""
 
 
