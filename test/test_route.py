@@ -420,6 +420,16 @@ def test_a_check_that_would_take_too_long_is_refused():
         hits(points_m, yaws, LONG_ROBOT_M * 1e12, occupancy_with())
 
 
+def test_a_robot_of_one_metre_is_checked_along_a_straight_path_of_a_hundred_metres():
+    """Its outline has 128 points, and the path a place in every cell: 2048 poses are within the limit."""
+    geometry, occupancy = MapGeometry(2100, 40, 0.05), np.zeros((40, 2100), np.int8)
+    corners_m = np.array([(0.5, 0.3), (0.5, -0.3), (-0.5, -0.3), (-0.5, 0.3)])
+    points_m = np.column_stack((0.6 + 0.05 * np.arange(2049), np.full(2049, 1.0)))
+    assert hits(points_m[:2048], np.zeros(2048), corners_m, occupancy, geometry=geometry) == []
+    with pytest.raises(PathNotChecked, match='the outline has 128 points at 2049 places'):
+        hits(points_m, np.zeros(2049), corners_m, occupancy, geometry=geometry)
+
+
 def test_the_nearest_point_of_a_path_is_a_finite_one():
     points_m = np.array([(math.nan, 0.0), (2.0, 0.0), (1.0, 0.0)])
     assert nearest_point(points_m, Pose2D(1.2, 0.0)) == 2

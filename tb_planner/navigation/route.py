@@ -352,7 +352,7 @@ def collisions(
     turns = np.remainder(yaws[checked] - yaws[before] + np.pi, 2 * np.pi) - np.pi
     moves = places[checked] - places[before]
     reach = np.hypot(*outline.T).max()
-    parts = np.maximum(np.ceil(np.hypot(*moves.T) + reach * np.abs(turns)), 1).astype(np.intp)
+    parts = np.maximum(np.ceil(np.hypot(*moves.T) + reach * np.abs(turns) - _ROUNDING), 1).astype(np.intp)
     if len(outline) * parts.sum() > MAX_OUTLINE_POINTS:
         raise PathNotChecked(
             f'the outline has {len(outline)} points at {parts.sum()} places; the product must be at most '
@@ -376,7 +376,7 @@ def collisions(
 def _outline(corners: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points along the sides of a polygon, so close together that no cell is skipped."""
     sides = np.roll(corners, -1, axis=0) - corners
-    parts = np.maximum(np.ceil(np.hypot(*sides.T) / _OUTLINE_STEP), 1)
+    parts = np.maximum(np.ceil(np.hypot(*sides.T) / _OUTLINE_STEP - _ROUNDING), 1)
     if not parts.sum() <= MAX_OUTLINE_POINTS:
         raise PathNotChecked(f'the footprint has {parts.sum():g} points; it must have at most {MAX_OUTLINE_POINTS}')
     return np.concatenate(
