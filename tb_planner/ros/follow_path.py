@@ -24,6 +24,7 @@ from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
@@ -33,7 +34,6 @@ from tb_planner.geometry import Pose2D, headings
 from tb_planner.navigation.loop import TickResult
 from tb_planner.navigation.navigator import ControllerPathPolicy, Navigator, thinned
 from tb_planner.navigation.route import Route
-from tb_planner.ros.main import new_executor
 from tb_planner.ros.path_actions import path_message, second_node
 from tb_planner.ros.pose_source import MissingPackage
 from tb_planner.ros.throttled_log import ThrottledLog
@@ -111,7 +111,7 @@ class PathFollower:
         self._action = require_follow_path()
         self._name = parameters().follow_path_action
         self._node = second_node(node, 'controller_client')
-        self._executor = new_executor(node.context)
+        self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(self._node)
         self._client = ActionClient(self._node, self._action, self._name)
         self._parameters = parameters

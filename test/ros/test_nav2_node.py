@@ -226,6 +226,7 @@ def test_memory_and_threads_come_back_with_every_deactivation(nodes, peer):
         assert around.change_state('deactivate')
         memory.append(memory_mb(planner))
         counts.append(threads(planner))
-    assert max(memory[7:]) < max(memory[:7]) + 60, memory  # two grids and two searches of this size take 100 MB
+    # two grids and two searches of this size take 100 MB; on a busy computer those of one activation may still be there
+    assert max(memory[7:]) < max(memory[:7]) + 110, memory
     assert counts[-1] <= counts[0] + 1, counts
     assert 'Traceback' not in planner.log_text
