@@ -370,5 +370,5 @@ def test_a_searchs_memory_serves_the_next_agent_on_the_grid():
         agent = adaptive_a_star(grid, (0, 0), (8, 4), 3)
         runs.append(move_to_goal(agent, Static(grid)))
         agent.release()
-        assert grid.spare_search is not None
+        assert grid.has_spare_search
     assert len({(tuple(run.cells), run.expansions, run.intervals, run.searches) for run in runs}) == 1

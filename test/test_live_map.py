@@ -210,9 +210,7 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
         live_map = LiveMap(RULES['weighted'], corner_cutting=corner_cutting, tile=8)
         live_map.full(occupancy, geometry)
         grid = live_map.latest().grid
-        assert grid.spare_search is not None
         following = TimeBoundedPlanner(grid, (0, 0), (39, 29), k=20)
-        assert grid.spare_search is None
         rules = replace(RULES['weighted'], resolution_m=0.05)
         own_grid = Grid(costs_of(occupancy, rules), corner_cutting=corner_cutting)
         observing = TimeBoundedPlanner(own_grid, (0, 0), (39, 29), k=20)

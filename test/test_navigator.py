@@ -527,25 +527,12 @@ def test_only_the_parameters_have_defaults_and_the_settings_are_derived_from_the
 
 
 # ------------------------------------------------------------------------------------------------------ memory
-def test_one_search_memory_serves_all_goals_on_a_geometry():
-    trip = Trip(open_field(40, 40), (0.35, 0.35))
-    memory = trip._update.grid.spare_search
-    for goal in ((3.5, 3.5), (0.5, 3.5), (2.0, 2.0)):
-        trip.navigator.new_goal(Pose2D(*goal))
-        trip.run_to_goal()
-        values = open_field(40, 40)
-        values[0, int(10 * goal[1])] = True
-        trip.change_map(values)
-        trip.tick()
-        assert trip.navigator._spare._search is memory
-
-
 def test_a_new_geometry_uses_the_memory_that_was_prepared_for_it():
     trip = Trip(open_field(40, 40), (0.35, 0.35), (3.5, 3.5))
     trip.run(3)
     trip.move_map(open_field(50, 50), MapGeometry(50, 50, 0.1, (-0.5, -0.5, 0.0)))
     grid = trip._update.grid
-    prepared = grid.spare_search
+    prepared = grid._spare_searches[0]
     trip.tick()
     assert trip.navigator.planner._search is prepared
-    assert grid.spare_search is None
+    assert not grid.has_spare_search

@@ -14,7 +14,9 @@ from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.files import read_map
 from tb_planner.maps.live_map import LiveMap
 from tb_planner.navigation.navigator import NavigationStatus, Navigator
+from tb_planner.navigation.path_planner import PathPlanner
 from tb_planner.search.algorithms import RestartReason
+from tb_planner.search.planner import TimeBoundedPlanner
 from tb_planner.simulation.simulator import Simulation, SimulationSettings
 from tb_planner.simulation.true_map import Obstacle, RandomChange
 
@@ -143,21 +145,41 @@ def test_a_map_that_grows_and_shifts_does_not_stop_a_driving_robot(jitter):
     assert world.restarts.count(RestartReason.MAP_MOVED) > 20
 
 
-def test_the_memory_of_a_map_that_has_moved_is_freed_by_the_thread_that_writes_maps():
+def test_one_search_memory_serves_goals_and_requests_on_either_grid_and_where_the_map_moves_to():
     live_map, navigator = LiveMap(RULES), Navigator(node_settings())
-    occupancy = np.zeros((40, 40), np.int8)
-    live_map.full(occupancy, MapGeometry(40, 40, CELL_M))
+    path_planner = PathPlanner(node_settings(), tolerance_m=0.5)
+    occupancy, memory, grids = np.zeros((40, 40), np.int8), None, set()
+    for x in range(10, 30):
+        occupancy[0, x] = 100
+        live_map.full(occupancy, MapGeometry(40, 40, CELL_M, (CELL_M * (x // 10), 0.0, 0.0)))
+        update = live_map.latest()
+        grids.add(update.grid)
+        path_planner.update_map(update)
+        path_planner.request(START, [Pose2D(1.5, 1.5, 0.1 * x)], start_is_robot=True)
+        assert path_planner.step(TimeBoundedPlanner.search).path is not None
+        memory = memory or update.grid._spare_searches[0]
+        navigator.new_goal(Pose2D(0.05 * x, 1.5))
+        navigator.tick(update, START)
+        assert navigator.planner._search is memory
+        navigator.cancel()
+        assert update.grid._spare_searches == [memory]
+    assert len(grids) == 4
+
+
+def test_the_memory_of_a_map_that_has_grown_is_freed_by_the_thread_that_writes_maps():
+    live_map, navigator = LiveMap(RULES), Navigator(node_settings())
+    live_map.full(np.zeros((40, 40), np.int8), MapGeometry(40, 40, CELL_M))
     first = live_map.latest()
-    memory = first.grid.spare_search
     navigator.new_goal(Pose2D(1.5, 1.5))
     navigator.tick(first, START)
-    grid = weakref.ref(first.grid)
+    memory, grid = navigator.planner._search, weakref.ref(first.grid)
     del first
-    live_map.full(occupancy, MapGeometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
+    larger = np.zeros((41, 40), np.int8), MapGeometry(40, 41, CELL_M)
+    live_map.full(*larger)
     navigator.tick(live_map.latest(), START)
     assert grid() is not None
-    assert grid().spare_search is memory
-    live_map.full(occupancy, MapGeometry(40, 40, CELL_M, (-0.1, 0.0, 0.0)))
+    assert grid()._spare_searches == [memory]
+    live_map.full(*larger)
     assert grid() is None
 
 

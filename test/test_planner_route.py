@@ -217,7 +217,7 @@ def test_a_planner_in_memory_that_was_used_before_does_as_one_in_new_memory(algo
         first.run(20)
         first.release()
         planners = [TimeBoundedPlanner(grid, (0, 0), (24, 24), algorithm, k=5) for grid in (used, Grid(blocked))]
-        assert used.spare_search is None
+        assert not used.has_spare_search
         for _ in range(200):
             states = [
                 (p.step(), p.route, p.figures, p.restarts, p.last_restart, p.open_size, p.current_cell)

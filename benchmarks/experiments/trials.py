@@ -182,7 +182,7 @@ class MapInstance:
     def _run(self, setting: Setting, k: int | None) -> tuple[Run, int, int]:
         """The run, the expansions that an interval had, and how many moves the map refused."""
         world, grid = self._world(setting)
-        if grid.spare_search is None:
+        if not grid.has_spare_search:
             grid.prepare()
         agent = new_agent(setting, grid, self.problem, self.world_seed, k)
         run = move_to_goal(agent, world, max_intervals=self.task.part.max_intervals, clock=time.thread_time)

@@ -134,24 +134,26 @@ class LiveMap:
 
     def _begin(self, occupancy: NDArray[np.int8], geometry: MapGeometry, conversion: CostTable) -> None:
         """Starts a map that has nothing in common with the one before."""
-        grid, other = (
-            Grid.all_blocked(
+        before, kind = self._map, (geometry.width, geometry.height, conversion.weighted)
+        if before is not None and (before.grid.width, before.grid.height, before.grid.weighted) == kind:
+            grid = before.grid.twin()  # a window that has moved: its searches have their memory already
+        else:
+            grid = Grid.all_blocked(
                 geometry.width,
                 geometry.height,
                 weighted=conversion.weighted,
                 neighbours=self._neighbours,
                 corner_cutting=self._corner_cutting,
             )
-            for _ in range(2)
-        )
         for tile in grid.box.tiles(self._tile):
             grid.write(conversion.terrain(occupancy, tile), tile)
         grid.check_room()
-        grid.prepare()
-        self._retired, self._map = self._map, _Map(geometry, occupancy, conversion, grid, other)
+        if not grid.has_spare_search:  # taken by the first search, its memory makes single ticks ten times as long
+            grid.prepare()
+        self._retired, self._map = before, _Map(geometry, occupancy, conversion, grid, grid.twin())
+        for tile in grid.box.tiles(self._tile):  # the other one is empty, and takes its memory with the first change
+            self._mark(self._map.differing, tile)
         self._put(self._map.update(None))
-        for tile in grid.box.tiles(self._tile):  # the grid is only read from now on
-            other.copy(grid, tile)
 
     def _take_in(self, here: _Map, values: NDArray[np.int8], box: Box) -> None:
         """Takes the occupancy of a box, and computes costs within reach of a change."""

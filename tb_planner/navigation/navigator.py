@@ -158,7 +158,6 @@ class Navigator:
         self._replanners = 0  # how many there have been
         self._restart_reason: RestartReason | None = None  # why the next search for the same goal begins
         self._held: Route | None = None  # the route to follow until that search reaches the goal
-        self._spare: TimeBoundedPlanner | None = None  # of the last search; the next one takes its memory
         self._escape = EscapeFinder()
         self._restarts: list[RestartReason] = []
         self._had_pose = False
@@ -315,8 +314,6 @@ class Navigator:
             self._move_routes(map_update)
         elif self._replanner is not None:
             self._replanner.map_changed(map_update.grid, map_update.change)
-        elif self._spare is not None:
-            self._spare.use_grid(map_update.grid, map_update.change)
         if self._held is not None and not self._held.is_valid(map_update.grid):
             self._held = None
         self._find_target()
@@ -330,7 +327,6 @@ class Navigator:
         self._held = None
         if points_m is not None:
             self._held = Route.from_points(points_m, map_update.geometry).repaired(map_update.grid)
-        self._release_memory()
 
     def _navigate(self, map_update: MapUpdate, goal: Pose2D, pose: Pose2D, search: Search) -> _Outcome:
         """One tick towards the goal. Where no step can be made, the waypoint is the robot's own pose: it stays."""
@@ -406,7 +402,6 @@ class Navigator:
             self._target = self._map.grid.nearest_free(cell, geometry.whole_cells(self._settings.goal_tolerance_m))
 
     def _begin_search(self, map_update: MapUpdate, goal: Pose2D, start: Cell) -> Replanner:
-        self._release_memory()
         geometry = map_update.geometry
         tolerance = geometry.whole_cells(self._settings.goal_tolerance_m)
         planner = new_planner(map_update, start, geometry.cell_of(goal), self._settings, tolerance)
@@ -424,14 +419,10 @@ class Navigator:
         self._restart_reason, self._held = reason, held
 
     def _end_search(self) -> None:
-        self._spare = self._spare if self._replanner is None else self._replanner.planner
+        """Leaves the search's memory to its grid, for the next search there, or to be freed with the grid."""
+        if self._replanner is not None:
+            self._replanner.planner.release()
         self._replanner = self._restart_reason = self._held = None
-
-    def _release_memory(self) -> None:
-        """Leaves the last search's memory to its grid, for the next search there, or to be freed with the grid."""
-        if self._spare is not None:
-            self._spare.release()
-            self._spare = None
 
     def _finish(self, status: NavigationStatus) -> None:
         self._end_search()
@@ -709,7 +700,7 @@ def _is_valid_ahead(path: Route, navigator: Navigator, geometry: MapGeometry, po
 def new_planner(
     map_update: MapUpdate, start: Cell, goal: Cell, settings: Settings, goal_tolerance: int
 ) -> TimeBoundedPlanner:
-    """A planner with these settings. O(1): its memory is that of the last one, or what the grid has prepared."""
+    """A planner with these settings. O(1): its memory is that of the last one, or is taken where the search goes."""
     return TimeBoundedPlanner(
         map_update.grid,
         start,

@@ -225,7 +225,6 @@ class PathPlanner:
         one that ends near them is held, since it might come nearer now. The search starts over."""
         stays = self._path is not None and all(segment.reaches_goal for segment in self._segments)
         route = self._held if self._path is None else self._path
-        self._segment_planner.drop_memory()
         self._search_afresh()
         if before is None or route is None or len(route.points_ahead_m) < 2:
             return
@@ -369,14 +368,15 @@ class _Segment(NamedTuple):
 
 
 class SegmentPlanner:
-    """Searches for the segments of a path, one after the other, in one memory.
+    """Searches for the segments of a path, one after the other.
 
-    step() goes on with a segment until it is found; the next call begins a new one. stop() gives it up."""
+    step() goes on with a segment until it is found; the next call begins a new one. stop() gives it up, and leaves the
+    search's memory to the grid."""
 
     def __init__(self) -> None:
         self.searches = 0
         """One for each segment, and the restarts."""
-        self._planner: TimeBoundedPlanner | None = None  # of the present segment, or of the last one, for its memory
+        self._planner: TimeBoundedPlanner | None = None  # of the present segment
         self._is_searching = False
         self._instead: Cell | None = None  # the cell that replaces the segment's goal, which is cut off
         self._failed_search = 0  # the number of the search that found no such cell
@@ -391,11 +391,9 @@ class SegmentPlanner:
 
     def stop(self) -> None:
         self._is_searching, self._instead, self._failed_search = False, None, 0
-
-    def drop_memory(self) -> None:
-        """Drops the search's memory, which is of no use on a map of another size."""
-        self._planner = None
-        self.stop()
+        if self._planner is not None:
+            self._planner.release()
+            self._planner = None
 
     def update_map(self, map_update: MapUpdate) -> None:
         """Takes in a map of the same geometry."""

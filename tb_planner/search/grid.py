@@ -90,8 +90,6 @@ class Grid:
         self._total = int(self.cost_u16.sum(dtype=np.int64))
         self.check_room()
         for box in self.box.tiles(256):  # which stay in the cache
-            self._free[box.y0 + 1 : box.y1 + 1, box.x0 + 1 : box.x1 + 1] = self.cost_u16[box.slices] != BLOCKED
-        for box in self.box.tiles(256):
             self._set_moves(box)
 
     @classmethod
@@ -102,6 +100,13 @@ class Grid:
         grid = cls.__new__(cls)
         grid._make((height, width), neighbours, corner_cutting, weighted)
         return grid
+
+    def twin(self) -> Grid:
+        """A grid of the same kind and size without free cells. Both have the same spare searches."""
+        twin = Grid.__new__(Grid)
+        twin._make((self.height, self.width), self.neighbours, self.corner_cutting, self.weighted)
+        twin._spare_searches = self._spare_searches
+        return twin
 
     def _make(self, shape: tuple[int, ...], neighbours: int, corner_cutting: bool, weighted: bool) -> None:
         if neighbours not in (4, 8):
@@ -116,9 +121,8 @@ class Grid:
         self.weighted = weighted
         self.cost_u16 = np.zeros(shape, np.uint16)
         self.legal_moves = np.zeros(shape, np.uint8)
-        self._free = np.zeros((self.height + 2, self.width + 2), np.uint8)
         self._total = 0
-        self.spare_search: kernel.Search | None = None
+        self._spare_searches: list[kernel.Search] = []
 
     def __repr__(self) -> str:
         blocked = np.count_nonzero(self.cost_u16 == BLOCKED)
@@ -127,7 +131,7 @@ class Grid:
         return f'Grid({cells}, {self.neighbours} neighbours{cutting})'
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, 'spare_search': None}  # which cannot be copied, and need not be
+        return {**self.__dict__, '_spare_searches': []}  # which cannot be copied, and need not be
 
     def new_search(self) -> kernel.Search:
         """A search on this grid; its memory is taken where the search goes."""
@@ -136,13 +140,21 @@ class Grid:
         )
 
     def take_search(self) -> kernel.Search:
-        """The search that the grid keeps, or a new one."""
-        search, self.spare_search = self.spare_search or self.new_search(), None
+        """A spare search if there is one, else a new one."""
+        if not self._spare_searches:
+            return self.new_search()
+        search = self._spare_searches.pop()
+        search.use_grid(self.legal_moves.reshape(-1), self.cost_u16.reshape(-1))
         return search
 
     def keep_search(self, search: kernel.Search) -> None:
-        """Keeps a search on this grid for the next take_search()."""
-        self.spare_search = search
+        """Keeps a search on this grid, or on its twin, for the next take_search()."""
+        self._spare_searches.append(search)
+
+    @property
+    def has_spare_search(self) -> bool:
+        """Whether the next planner needs no new memory."""
+        return bool(self._spare_searches)
 
     def prepare(self) -> None:
         """Takes a search's memory from the system now, so that the next planner or find_path() needs no time for it,
@@ -263,11 +275,9 @@ class Grid:
         if np.array_equal(old, terrain):
             return False
         self._total += self._rise(terrain, box)
+        moves_change = not np.array_equal(old != BLOCKED, terrain != BLOCKED)
         old[...] = terrain
-        free = terrain != BLOCKED
-        kept = self._free[box.y0 + 1 : box.y1 + 1, box.x0 + 1 : box.x1 + 1]
-        if not np.array_equal(free, kept):
-            kept[...] = free
+        if moves_change:
             self._set_moves(box.grown(1, self.box))
         return True
 
@@ -276,8 +286,6 @@ class Grid:
         old, new = self.cost_u16[box.slices], other.cost_u16[box.slices]
         self._total += self._rise(new, box)
         old[...] = new
-        free = slice(box.y0 + 1, box.y1 + 1), slice(box.x0 + 1, box.x1 + 1)
-        self._free[free] = other._free[free]
         grown = box.grown(1, self.box)  # a cell's moves go with its neighbours, too
         self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
 
@@ -316,9 +324,14 @@ class Grid:
 
     def _set_moves(self, box: Box) -> None:
         """The legal moves of the cells in this box, one bit a direction."""
+        around = box.grown(1, self.box)
+        is_free = np.zeros((box.y1 - box.y0 + 2, box.x1 - box.x0 + 2), np.uint8)  # one more cell on each side
+        is_free[around.y0 - box.y0 + 1 : around.y1 - box.y0 + 1, around.x0 - box.x0 + 1 : around.x1 - box.x0 + 1] = (
+            self.cost_u16[around.slices] != BLOCKED
+        )
 
         def free(dx: int, dy: int) -> NDArray[np.uint8]:
-            return self._free[box.y0 + 1 + dy : box.y1 + 1 + dy, box.x0 + 1 + dx : box.x1 + 1 + dx]
+            return is_free[1 + dy : is_free.shape[0] - 1 + dy, 1 + dx : is_free.shape[1] - 1 + dx]
 
         north, east, south, west = free(0, -1), free(1, 0), free(0, 1), free(-1, 0)
         moves = north * NORTH | east * EAST | south * SOUTH | west * WEST
