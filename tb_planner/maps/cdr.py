@@ -22,6 +22,8 @@ MAX_CELLS = 10**8
 """The largest map: 10,000 x 10,000 cells need some 3 GB."""
 MIN_RESOLUTION_M, MAX_RESOLUTION_M = 1e-4, 1e3
 """The range of a map's resolution: with cells of a micrometre every distance would be millions of cells."""
+MAX_FRAME_LENGTH = 255
+"""Characters of a frame's name: names are logged, and published with every waypoint."""
 MAX_COORDINATE_M = 1e7
 """Positions farther from the origin are rejected, although doubles would still resolve millimetres there."""
 
@@ -116,6 +118,13 @@ def transforms_from_cdr(data: bytes) -> list[tuple[str, StampedPose]]:
     return transforms
 
 
+def check_frame(what: str, frame: str) -> None:
+    """Raises BadMessage if the name of the frame is too long."""
+    if len(frame) > MAX_FRAME_LENGTH:
+        shown = f'{frame[:20]!r}, of {len(frame)} characters'
+        raise BadMessage(f'{what} is in frame {shown}; it must have at most {MAX_FRAME_LENGTH}')
+
+
 def check_place(what: str, *position: float) -> None:
     """Raises BadMessage unless the position is finite and near enough."""
     if not all(abs(value) <= MAX_COORDINATE_M for value in position):  # also rejects nan
@@ -158,7 +167,9 @@ class _Reader:
     def header(self) -> tuple[int, str]:
         """Stamp and frame of std_msgs/Header."""
         sec, nanosec = self.numbers('iI')
-        return sec * 10**9 + nanosec, self.text()
+        frame = self.text()
+        check_frame(self._what, frame)
+        return sec * 10**9 + nanosec, frame
 
     def text(self) -> str:
         (length,) = self.numbers('I')

@@ -22,7 +22,7 @@ TICKS_TO_WAIT = 2
 """How long the worker waits for a tick that is late, or that never comes because simulated time has stopped."""
 
 
-class ProblemLog(Protocol):
+class Log(Protocol):
     """Where a part without ROS reports its problems; the node throttles and logs them, the replay counts them."""
 
     def warn(self, kind: str, text: str, *, same: str = '') -> None: ...
@@ -57,9 +57,9 @@ class MapIntake:
     A message that cannot be used is reported, and the last map stays. One thread at a time may write.
     """
 
-    def __init__(self, settings: MapSettings, problems: ProblemLog) -> None:
+    def __init__(self, settings: MapSettings, log: Log) -> None:
         self._settings = settings
-        self._problems = problems
+        self._log = log
         self._map_stamp_ns = 0
         self.source = self._new_source(settings.frame)
         self.taken = 0
@@ -77,7 +77,7 @@ class MapIntake:
                 source = self._new_source(frame)
             source.live_map.full(occupancy.values, occupancy.geometry)
         except (ValueError, MemoryError) as error:
-            self._problems.warn('map', f'{error or "not enough memory for this map"}; the last map stays')
+            self._log.warn('map', f'{error or "not enough memory for this map"}; the last map stays')
             return False
         self.source, self._map_stamp_ns = source, occupancy.stamp_ns
         self._count(received_s)
@@ -93,7 +93,7 @@ class MapIntake:
                 raise BadMessage(f'map update is in frame {patch.frame!r}; the map is in {self.source.frame!r}')
             self.source.live_map.patch(patch.values, patch.at)
         except (OutsideGrid, ValueError) as error:
-            self._problems.warn('map_updates', f'{error}; the update is dropped')
+            self._log.warn('map_updates', f'{error}; the update is dropped')
             return False
         self._count(received_s)
         return True
@@ -105,7 +105,7 @@ class MapIntake:
             self.source.live_map.set_rules(settings.costmap)
         except (ValueError, MemoryError) as error:
             text = f'{error or "not enough memory for other costs"}; the costs stay as they were'
-            self._problems.error('parameters', text)
+            self._log.error('parameters', text)
 
     def _new_source(self, frame: str) -> FrameMap:
         live_map = LiveMap(self._settings.costmap, corner_cutting=self._settings.corner_cutting)
@@ -150,11 +150,11 @@ class _Queue:
 class MapWorker:
     """Runs a MapIntake in a thread. put_map(), put_patch() and use_settings() return at once."""
 
-    def __init__(self, settings: MapSettings, problems: ProblemLog, clock: Callable[[], float]) -> None:
+    def __init__(self, settings: MapSettings, log: Log, clock: Callable[[], float]) -> None:
         """clock: the time in seconds at which a message is received."""
-        self.intake = MapIntake(settings, problems)
+        self.intake = MapIntake(settings, log)
         self._settings = settings
-        self._problems = problems
+        self._log = log
         self._clock = clock
         self._queue = _Queue()
         self._changed = threading.Condition()
@@ -185,7 +185,7 @@ class MapWorker:
             self._changed.notify()
         if not all_wait:
             text = f'more than {MAX_PATCHES} map updates are waiting; the oldest is lost until the next whole map'
-            self._problems.error('map_updates', text)
+            self._log.error('map_updates', text)
 
     def use_settings(self, settings: MapSettings) -> None:
         with self._changed:
@@ -203,7 +203,7 @@ class MapWorker:
             try:
                 self._take(work)
             except Exception:  # the thread goes on: the next map may be a better one
-                self._problems.error('map', f'map not used, the last one stays: {traceback.format_exc()}')
+                self._log.error('map', f'map not used, the last one stays: {traceback.format_exc()}')
             self._is_busy = False
             # however fast messages arrive, every tick finds a map; what arrives meanwhile is merged into the next one
             if not self._stopping:

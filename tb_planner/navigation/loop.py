@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import LiveMap, MapUpdate
-from tb_planner.maps.map_worker import MapIntake, ProblemLog
+from tb_planner.maps.map_worker import Log, MapIntake
 from tb_planner.navigation.navigator import Navigator, Search, Settings, Tick
 from tb_planner.search.planner import TickBudget
 
@@ -157,9 +157,9 @@ class ClearedMapGuard:
     The time counts from the first tick that finds such a map; any other map ends it.
     """
 
-    def __init__(self, timeout_s: float, problems: ProblemLog) -> None:
+    def __init__(self, timeout_s: float, log: Log) -> None:
         self.timeout_s = timeout_s
-        self._problems = problems
+        self._log = log
         self._since_s: float | None = None
 
     def newest(self, live_map: LiveMap, now_s: float, *, may_wait: bool) -> MapUpdate | None:
@@ -172,7 +172,7 @@ class ClearedMapGuard:
         if self._since_s is None:
             self._since_s = now_s
             text = f'the map has lost most of its obstacles; it is used in {self.timeout_s:g} s unless they come back'
-            self._problems.warn('cleared', text)
+            self._log.warn('cleared', text)
         return None if now_s - self._since_s < self.timeout_s else live_map.latest()
 
     def clock_jumped(self) -> None:
@@ -193,7 +193,7 @@ class PlannerLoop:
         settings: LoopSettings,
         maps: MapIntake,
         poses: PoseSource,
-        problems: ProblemLog,
+        log: Log,
         clock: Callable[[], float],
     ) -> None:
         """clock: times the search within a tick; all other times are the now_s of whoever ticks."""
@@ -209,12 +209,12 @@ class PlannerLoop:
         self._settings = settings
         self._maps = maps
         self._poses = poses
-        self._problems = problems
+        self._log = log
         self._budget = TickBudget(
             clock, search_time_s=settings.search_time_s, expansions_per_tick=settings.expansions_per_tick
         )
         self._early_budget = TickBudget(clock)  # of requests between two ticks; the next tick has less for requests
-        self._cleared_maps = ClearedMapGuard(settings.cleared_map_timeout_s, problems)
+        self._cleared_maps = ClearedMapGuard(settings.cleared_map_timeout_s, log)
         self._maps_seen = 0
         self._map_s: float | None = None  # when a tick first found it
         self._must_start_over = False
@@ -256,7 +256,7 @@ class PlannerLoop:
             if tick.plan_changed:
                 plan_m = self.navigator.plan_points()
         except Exception:
-            self._problems.error('tick', f'this tick has no waypoint: {traceback.format_exc()}')
+            self._log.error('tick', f'this tick has no waypoint: {traceback.format_exc()}')
             self.start_over()
         if self.path_handlers:
             self._budget.charge(self._early_budget)
@@ -298,7 +298,7 @@ class PlannerLoop:
     def _newest_pose(self, now_s: float) -> Pose2D | None:
         pose = self._poses.latest(now_s)
         if pose is None and self.navigator.goal is not None and (reason := self._poses.why_none(now_s)):
-            self._problems.warn('pose_age', f'{reason}; no waypoint is published', same='old')
+            self._log.warn('pose_age', f'{reason}; no waypoint is published', same='old')
         return pose
 
     def _map_is_lost(self, now_s: float) -> bool:
@@ -307,7 +307,7 @@ class PlannerLoop:
             return False
         if self.navigator.goal is not None:
             text = f'the map is {age_s:.1f} s old, more than {timeout_s} s (map_timeout_s); the last waypoint is held'
-            self._problems.warn('map_age', text, same='old')
+            self._log.warn('map_age', text, same='old')
         return True
 
     def _may_wait(self) -> bool:
@@ -322,7 +322,7 @@ class PlannerLoop:
         try:
             self.recorder.see(self.navigator, tick, map_update, pose, now_s)
         except Exception:  # a record must not keep the robot from its goal
-            self._problems.error('record', f'the run is not recorded any more: {traceback.format_exc()}')
+            self._log.error('record', f'the run is not recorded any more: {traceback.format_exc()}')
             self.recorder = None
 
     def _yaw_at_end(self, plan_m: NDArray[np.float64]) -> float | None:
@@ -349,7 +349,7 @@ class PlannerLoop:
         """Drops map, route, pose and goal: nothing is known about where the old frame lies in the new one."""
         before = 'the map before was in' if self.map is not None else 'global_frame is'
         text = f'the map is in frame {frame!r}, {before} {self.frame!r}: map, route, pose and goal are dropped'
-        self._problems.error('frame', text)
+        self._log.error('frame', text)
         self.frame, self.map = frame, None
         self.navigator = Navigator(self._settings.navigation)
         self._poses.forget()

@@ -47,14 +47,14 @@ class BondState(str, enum.Enum):
     __str__ = str.__str__
 
 
-def make_bond(node: LifecycleNode, parameters: PlannerParameters, problems: ThrottledLog) -> Bond | None:
+def make_bond(node: LifecycleNode, parameters: PlannerParameters, log: ThrottledLog) -> Bond | None:
     """None if no bond is wanted, or if the package bond is not installed, which is logged."""
     if not parameters.nav2 or parameters.bond_heartbeat_period == 0:
         return None
     try:
         from bond.msg import Status
     except ImportError:
-        problems.error('bond', NOT_INSTALLED)
+        log.error('bond', NOT_INSTALLED)
         return None
     return Bond(node, Status, parameters.bond_heartbeat_period)
 

@@ -34,6 +34,7 @@ from tb_planner.geometry import Pose2D, headings
 from tb_planner.navigation.loop import TickResult
 from tb_planner.navigation.navigator import ControllerPathPolicy, Navigator, thinned
 from tb_planner.navigation.route import Route
+from tb_planner.ros.main import spin_once
 from tb_planner.ros.path_actions import path_message, second_node
 from tb_planner.ros.pose_source import MissingPackage
 from tb_planner.ros.throttled_log import ThrottledLog
@@ -134,7 +135,7 @@ class PathFollower:
     def tick(self, navigator: Navigator, result: TickResult) -> None:
         """After a tick of the planner, also after one that failed."""
         for _ in range(SPINS):  # first: the robot may have arrived; always: a late response may make it drive
-            self._executor.spin_once(timeout_sec=0)
+            spin_once(self._executor, 0.0, self._log)
         now_s, path = self._clock(), None
         if result.tick is not None:
             path = self._path_policy.tick(navigator, result.tick, result.pose)
@@ -153,7 +154,7 @@ class PathFollower:
         self._leave(self._clock())
         deadline_s = monotonic() + PARTING_S
         while not all(sent.stops for sent in self._leaving) and monotonic() < deadline_s:
-            self._executor.spin_once(timeout_sec=0.02)
+            spin_once(self._executor, 0.02, self._log)
         self._executor.shutdown(timeout_sec=PARTING_S)
         self._client.destroy()
         self._node.destroy_node()

@@ -9,15 +9,24 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tb_planner.ros.throttled_log import ThrottledLog
+
 if TYPE_CHECKING:
     from rclpy.context import Context
     from rclpy.executors import Executor
     from rclpy.node import Node
+
+    class LoggingNode(Node):
+        """A node with a log for errors that may recur."""
+
+        log: ThrottledLog
+
 
 DONE, CANNOT_START, NO_ROS = 0, 1, 2
 WAKE_S = 0.1
@@ -41,7 +50,7 @@ def ros_needed_by(*programs: str) -> Iterator[None]:
 
 
 def run_node(
-    new_node: Callable[[], Node], name: str, cannot_start: tuple[type[Exception], ...], args: list[str] | None
+    new_node: Callable[[], LoggingNode], name: str, cannot_start: tuple[type[Exception], ...], args: list[str] | None
 ) -> int:
     """Runs a process with one node until a signal ends it. Returns 0, or 1 if the node cannot start."""
     import rclpy
@@ -86,6 +95,19 @@ def new_executor(context: Context) -> Executor:
     return EventsExecutor(context=context)
 
 
+def spin_once(executor: Executor, timeout_s: float, log: ThrottledLog) -> None:
+    """Spins once. An error is logged and counted, and ends nothing: rclpy raises in its own callbacks, for instance for
+    a parameter of an unknown type, for a negative time on /clock, or when a client disappears at the wrong moment."""
+    from rclpy.executors import ExternalShutdownException
+
+    try:
+        executor.spin_once(timeout_sec=timeout_s)
+    except ExternalShutdownException:
+        raise
+    except Exception as error:
+        log.error('rclpy', f'the node continues after an error in ROS: {traceback.format_exc()}', same=repr(error))
+
+
 def spin_until(executor: Executor, condition: Callable[[], object], limit_s: float, check: Callable[[], None]) -> bool:
     """Spins until the condition is true; returns whether it became true in time.
 
@@ -102,7 +124,7 @@ def spin_until(executor: Executor, condition: Callable[[], object], limit_s: flo
     return True
 
 
-def spin(node: Node, shutdown_requested: threading.Event) -> None:
+def spin(node: LoggingNode, shutdown_requested: threading.Event) -> None:
     """Spins the node until the event is set, and ignores signals from then on."""
     from rclpy.executors import ExternalShutdownException
 
@@ -110,7 +132,7 @@ def spin(node: Node, shutdown_requested: threading.Event) -> None:
     executor.add_node(node)
     try:
         while node.context.ok() and not shutdown_requested.is_set():
-            executor.spin_once(timeout_sec=WAKE_S)
+            spin_once(executor, WAKE_S, node.log)
     except ExternalShutdownException:
         pass
     finally:

@@ -54,10 +54,10 @@ def require_nav2() -> Nav2Types:
 class Nav2Planner:
     """Serves Nav2's planner actions from configure to clean-up."""
 
-    def __init__(self, node: LifecycleNode, types: Nav2Types, parameters: PlannerParameters) -> None:
+    def __init__(self, node: LifecycleNode, types: Nav2Types, parameters: PlannerParameters, log: ThrottledLog) -> None:
         self.types = types
         self._node = node
-        self._thread = ActionThread(node)
+        self._thread = ActionThread(node, log)
         self.servers = (
             PathServer(self._thread, types.to_pose, parameters.compute_path_to_pose_action),
             PathServer(self._thread, types.through_poses, parameters.compute_path_through_poses_action),

@@ -96,7 +96,7 @@ class PlannerNode(LifecycleNode):
         self._nav2: Nav2Planner | None = None
         self._active: ActivePlanner | None = None
         self._triggers: list[Any] = []
-        self._log = ThrottledLog(self.get_logger())
+        self.log = ThrottledLog(self.get_logger())
         self.parameters = params.declare(self, PlannerParameters)
         params.apply_changes(self, PlannerParameters, self._apply, self._refuse)
         self.add_post_set_parameters_callback(self._clock_changed)
@@ -121,14 +121,14 @@ class PlannerNode(LifecycleNode):
             self.create_service(Trigger, '~/reset_search', functools.partial(self._serve, ActivePlanner.reset_search)),
         ]
         if nav2_types is not None:
-            self._nav2 = Nav2Planner(self, nav2_types, self.parameters)
+            self._nav2 = Nav2Planner(self, nav2_types, self.parameters, self.log)
         super().on_configure(state)
 
     @log_transition('active')
     def on_activate(self, state: LifecycleState) -> None:
         assert self._topics is not None
         super().on_activate(state)
-        self._active = ActivePlanner(self, self.parameters, self._topics, self._log, self._nav2)
+        self._active = ActivePlanner(self, self.parameters, self._topics, self.log, self._nav2)
 
     @log_transition('inactive; goal and map are dropped')
     def on_deactivate(self, state: LifecycleState) -> None:
@@ -194,7 +194,7 @@ class PlannerNode(LifecycleNode):
             if self._active is not None:
                 self._active.use_parameters(changed)
         except Exception:  # the node goes on
-            self._log.error('parameters', f'parameters not applied: {traceback.format_exc()}')
+            self.log.error('parameters', f'parameters not applied: {traceback.format_exc()}')
 
     def _refuse(self, wanted: PlannerParameters) -> str:
         return self._active.refuse(wanted) if self._active is not None else ''
@@ -212,7 +212,7 @@ class PlannerNode(LifecycleNode):
         try:
             response.success, response.message = request(self._active)
         except Exception as error:  # the node goes on
-            self._log.error('request', f'request failed: {traceback.format_exc()}')
+            self.log.error('request', f'request failed: {traceback.format_exc()}')
             response.success, response.message = False, f'failed: {error!r}'
         return response
 

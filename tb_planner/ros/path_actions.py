@@ -49,10 +49,10 @@ from tb_planner.navigation.loop import LoopSettings, TickContext
 from tb_planner.navigation.path_planner import PathPlanner, PathResult, PathStatus
 from tb_planner.navigation.route import Route
 from tb_planner.ros.diagnostics import TickStats
-from tb_planner.ros.main import new_executor
+from tb_planner.ros.main import new_executor, spin_once
 from tb_planner.ros.pose_source import RobotPose, TransformNotReady, pose_from_message
 from tb_planner.ros.publishers import LATCHED
-from tb_planner.ros.throttled_log import ThrottledLog
+from tb_planner.ros.throttled_log import ThrottledLog, cut
 from tb_planner.search.planner import TickBudget
 
 BURST = QoSProfile(depth=256)
@@ -97,11 +97,11 @@ def second_node(node: LifecycleNode, what_for: str) -> Node:
 class ActionThread:
     """Spins a second node for a node's actions."""
 
-    def __init__(self, node: LifecycleNode) -> None:
+    def __init__(self, node: LifecycleNode, log: ThrottledLog) -> None:
         self.node = second_node(node, 'actions')
         self.times = TickStats(PROBE_S)
         """Durations are those of acknowledgements; jitter is how long a goal may have to wait for its turn."""
-        self._logger = node.get_logger()
+        self._log = log
         self._executor = new_executor(node.context)
         self._executor.add_node(self.node)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -137,18 +137,16 @@ class ActionThread:
         rounds_left = LAST_ROUNDS
         while self.node.context.ok() and rounds_left:
             try:
-                self._executor.spin_once(timeout_sec=0.001 if self._stopping else PROBE_S)
+                spin_once(self._executor, 0.001 if self._stopping else PROBE_S, self._log)
             except ExternalShutdownException:
                 return
-            except Exception:  # of rclpy, when a client disappears at the wrong moment; other clients wait
-                self._logger.error(f'action: {traceback.format_exc()}')
             rounds_left -= self._stopping
 
     def _do_next(self) -> None:
         try:
             self._tasks.popleft()()
         except Exception:  # other requests wait
-            self._logger.error(f'action: {traceback.format_exc()}')
+            self._log.error('action', f'action failed: {traceback.format_exc()}')
 
 
 class TimedActionServer(ActionServer):
@@ -260,7 +258,7 @@ class PathServer:
 
         def go_on() -> None:
             if path.go_on():
-                self._end(request, 'NONE', '', planning_time_s, path)
+                self._execute(request, 'NONE', '', planning_time_s, path)
             else:
                 self._thread.do(go_on)  # after goals that have come meanwhile
 
@@ -316,10 +314,13 @@ class PathServer:
         if request is not None:
             self._end(request, 'NONE', text, request.planning_time_s)
 
-    def _end(
+    def _end(self, request: ActionRequest, error: str, text: str, planning_time_s: float) -> None:
+        self._thread.do(lambda: self._execute(request, error, text, planning_time_s))
+
+    def _execute(
         self, request: ActionRequest, error: str, text: str, planning_time_s: float, path: PathMessage | None = None
     ) -> None:
-        """Executes the goal now that its result is known: rclpy would poll one that waits."""
+        """Executes the goal now that its result is known: rclpy would poll one that waits. For the thread."""
 
         def conclude(handle: ServerGoalHandle) -> Any:
             message = None if path is None else path.message
@@ -332,7 +333,7 @@ class PathServer:
                 handle.abort()
             return result
 
-        self._thread.do(lambda: request.handle.execute(conclude))
+        request.handle.execute(conclude)
 
     @staticmethod
     def _not_executed(_: ServerGoalHandle) -> Any:
@@ -573,7 +574,7 @@ def goals_of(request: Any) -> list[PoseStamped]:
 def planner_error(request: Any, parameters: PlannerParameters) -> str:
     """Why no planner of this name is here; empty if there is one."""
     wanted, known = request.planner_id, parameters.planner_id
-    return '' if wanted in ('', known) else f'planner_id is {wanted!r}; it must be {known!r} or empty'
+    return '' if wanted in ('', known) else f'planner_id is {cut(wanted)!r}; it must be {known!r} or empty'
 
 
 def result_of(action: Any, error: str, text: str, path: Path | None, planning_time_s: float) -> Any:
@@ -581,7 +582,7 @@ def result_of(action: Any, error: str, text: str, path: Path | None, planning_ti
     result = action.Result()
     result.error_code = int(getattr(action.Result, error))
     if hasattr(result, 'error_msg'):
-        result.error_msg = text
+        result.error_msg = cut(text)
     if path is not None:
         result.path = path
     result.planning_time = duration_of(planning_time_s)

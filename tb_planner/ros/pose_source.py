@@ -15,7 +15,7 @@ from rclpy.time import Time
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Pose2D, composed
-from tb_planner.maps.cdr import BadMessage, StampedPose, check_place, yaw_of
+from tb_planner.maps.cdr import BadMessage, StampedPose, check_frame, check_place, yaw_of
 from tb_planner.navigation.loop import PoseSource, ReceivedPose
 from tb_planner.ros.throttled_log import ThrottledLog
 
@@ -44,6 +44,7 @@ def require_tf() -> Any:
 
 def pose_from_message(message: Any, what: str = 'pose') -> StampedPose:
     """PoseStamped, PoseWithCovarianceStamped or Odometry. Of the orientation only the yaw counts."""
+    check_frame(what, message.header.frame_id)
     pose = getattr(message.pose, 'pose', message.pose)
     x, y, z = pose.position.x, pose.position.y, pose.position.z
     check_place(what, x, y, z)
@@ -75,14 +76,14 @@ class TopicPose(ReceivedPose):
         self,
         node: Node,
         parameters: PlannerParameters,
-        problems: ThrottledLog,
+        log: ThrottledLog,
         frame: Callable[[], str],
         now_s: Callable[[], float],
     ) -> None:
         super().__init__(parameters.pose_timeout_s)
         self._node = node
         self._frame = frame
-        self._problems = problems
+        self._log = log
         self._now_s = now_s
         best_effort = parameters.pose_reliability == 'best_effort'
         qos = QoSProfile(
@@ -98,7 +99,7 @@ class TopicPose(ReceivedPose):
             if stamped.frame not in ('', self._frame()):
                 raise BadMessage(f'pose is in frame {stamped.frame!r}, the map in {self._frame()!r}')
         except BadMessage as error:
-            self._problems.warn('pose', f'{error}; the last good pose stays')
+            self._log.warn('pose', f'{error}; the last good pose stays')
         else:
             self.take(stamped.pose, self._now_s())
 
@@ -119,15 +120,13 @@ class TfPose:
     Ages follow the stamps of transforms and the node's ROS clock; the ticks' now_s may be another clock.
     """
 
-    def __init__(
-        self, node: Node, parameters: PlannerParameters, problems: ThrottledLog, frame: Callable[[], str]
-    ) -> None:
+    def __init__(self, node: Node, parameters: PlannerParameters, log: ThrottledLog, frame: Callable[[], str]) -> None:
         tf2_ros = require_tf()
         self.timeout_s = parameters.transform_tolerance_s
         self._node = node
         self._frame = frame
         self._base = parameters.robot_base_frame
-        self._problems = problems
+        self._log = log
         self._last: Pose2D | None = None
         self._stamp_ns = 0
         self._reason = ''
@@ -144,7 +143,7 @@ class TfPose:
         except self._error as error:
             self._reason = f'no pose from TF: {_text_of(error)}'
         except BadMessage as error:
-            self._problems.warn('pose', f'{error}; the last good pose stays')
+            self._log.warn('pose', f'{error}; the last good pose stays')
         age_s = self.age_s(now_s)
         return None if age_s is None or age_s > self.timeout_s else self._last
 

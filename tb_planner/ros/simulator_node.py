@@ -81,7 +81,7 @@ class SimulatorNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__('simulator', **options)
         self.chosen = ros_parameters.declare(self, SimulatorParameters)
-        self._log = ThrottledLog(self.get_logger())
+        self.log = ThrottledLog(self.get_logger())
         try:
             self.simulation, self._goal = _simulation(self.chosen)
         except (MapError, OSError, ValueError) as error:
@@ -167,7 +167,7 @@ class SimulatorNode(Node):
             self._step()
         if behind > most:
             lag_s = (behind - most) / steps_per_s
-            self._log.warn('lag', f'The simulation is {lag_s:.2f} s late: simulated time falls behind', same='late')
+            self.log.warn('lag', f'The simulation is {lag_s:.2f} s late: simulated time falls behind', same='late')
             self._anchor()
 
     def _step(self) -> None:
@@ -183,7 +183,7 @@ class SimulatorNode(Node):
                 publish()
         if simulation.collisions != collisions:
             self._publish_collisions()
-            self._log.warn('collision', f'The robot collided at {simulation.pose}')
+            self.log.warn('collision', f'The robot collided at {simulation.pose}')
 
     def _header(self, frame: str) -> Header:
         return Header(frame_id=frame, stamp=self._stamp())
@@ -259,7 +259,7 @@ class SimulatorNode(Node):
                 self._check_frame(what, stamped.frame)
                 take(stamped.pose)
             except ValueError as error:
-                self._log.warn(what, f'{error}; ignored')
+                self.log.warn(what, f'{error}; ignored')
 
         return callback
 
@@ -277,14 +277,14 @@ class SimulatorNode(Node):
         try:
             self.simulation.command(twist.linear.x, twist.angular.z)
         except ValueError as error:
-            self._log.warn('cmd_vel', f'{error}; ignored')
+            self.log.warn('cmd_vel', f'{error}; ignored')
 
     def _draw(self, message: PointStamped, *, occupied: bool) -> None:
         try:
             self._check_frame('the point', message.header.frame_id)
             self.simulation.draw(message.point.x, message.point.y, self.chosen.brush_m, occupied=occupied)
         except ValueError as error:
-            self._log.warn('draw', f'Ignoring a stroke: {error}')
+            self.log.warn('draw', f'Ignoring a stroke: {error}')
 
     def _take_place(self, pose: Pose2D) -> None:
         self.simulation.place(pose)

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+MAX_TEXT, TEXT_END = 3000, 1000
+"""Characters of a log line, and how many of them are its end, where a traceback has its error: texts from outside may
+be of any length."""
 SAME_TEXT_S = 5.0
 SAME_KIND_S = 0.2
 """Times between two log lines with the same text, and between two of the same kind."""
@@ -34,13 +37,14 @@ class ThrottledLog:
         if line := self._line(kind, text, same or text):
             self._logger.warning(line)
 
-    def error(self, kind: str, text: str) -> None:
+    def error(self, kind: str, text: str, *, same: str = '') -> None:
         """Something that should not happen, or that loses data."""
-        if line := self._line(kind, text, text):
+        if line := self._line(kind, text, same or text):
             self._logger.error(line)
 
     def _line(self, kind: str, text: str, same: str) -> str:
         """Empty if the problem is only counted."""
+        text, same = cut(text), cut(same)
         with self._lock:
             now = self._clock()
             self.last = text
@@ -52,3 +56,9 @@ class ThrottledLog:
             self._logged[kind] = now, same
             suppressed = self._suppressed.pop(kind, 0)
             return f'{text} ({suppressed} like this not shown)' if suppressed else text
+
+
+def cut(text: str) -> str:
+    """The text; of a long one, its beginning and its end."""
+    left_out = len(text) - MAX_TEXT
+    return text if left_out <= 0 else f'{text[: MAX_TEXT - TEXT_END]} [{left_out} characters] {text[-TEXT_END:]}'

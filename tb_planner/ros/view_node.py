@@ -54,7 +54,7 @@ class ViewNode(Node):
     def __init__(self, **options: Any) -> None:
         super().__init__('view', **options)
         self._chosen = ros_parameters.declare(self, ViewParameters)
-        self._log = ThrottledLog(self.get_logger())
+        self.log = ThrottledLog(self.get_logger())
         self._goals = self.create_publisher(PoseStamped, 'goal_pose', NEWEST)
         self._strokes = {
             tool: self.create_publisher(PointStamped, f'simulator/{tool}', STROKES) for tool in ('draw', 'erase')
@@ -90,7 +90,7 @@ class ViewNode(Node):
         """Publishes the input of a page; called in the thread of that page."""
         for what, place in message.items():
             if not _is_place(place):
-                self._log.warn('page', f'Ignoring {what!r} of a page: {place!r} is not a position')
+                self.log.warn('page', f'Ignoring {what!r} of a page: {place!r} is not a position')
             elif what == 'goal':
                 self._goals.publish(pose_message(Pose2D(*place), self._chosen.map_frame_id, self._stamp()))
             elif what in self._strokes:

@@ -217,6 +217,19 @@ def test_a_flood_of_bad_messages_is_counted_but_not_logged_one_by_one(running):
     assert planner.log_text[begin:].count('pose is at (2, nan, 0)') <= 2
 
 
+@pytest.mark.parametrize('topic', ['maps', 'poses', 'goals'])
+def test_a_frame_of_a_million_characters_is_refused_and_fills_neither_log_nor_diagnostics(running, topic):
+    planner, around = running
+    begin, frame = len(planner.log_text), 1_000_000 * 'f'
+    message = map_message(open_terrain()) if topic == 'maps' else pose_stamped(2.0, 5.0, frame)
+    message.header.frame_id = frame
+    check_that_it_goes_on(
+        planner, around, getattr(around, topic), message, 'of 1000000 characters; it must have at most'
+    )
+    assert max(map(len, around.next_facts().values())) < 1000
+    assert len(planner.log_text) - begin < 5000
+
+
 def test_a_goal_outside_the_map_is_reported_and_the_next_goal_is_accepted(running):
     planner, around = running
     begin = len(planner.log_text)

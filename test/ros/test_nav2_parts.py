@@ -115,7 +115,7 @@ def somebody():
 
 @pytest.fixture
 def actions(somebody):
-    thread = ActionThread(somebody)
+    thread = ActionThread(somebody, ThrottledLog(somebody.get_logger()))
     thread.start()
     yield thread
     thread.close()
@@ -140,7 +140,7 @@ def test_the_thread_outlives_mistakes_in_tasks_and_callbacks(actions):
 
 
 def test_waiting_tasks_are_done_before_the_thread_ends(somebody):
-    thread = ActionThread(somebody)
+    thread = ActionThread(somebody, ThrottledLog(somebody.get_logger()))
     thread.start()
     done = []
     for i in range(100):

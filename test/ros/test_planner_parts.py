@@ -16,7 +16,7 @@ from tb_planner import Grid, TimeBoundedPlanner, tba_star
 from tb_planner.config import PlannerParameters
 from tb_planner.maps.map_worker import MAX_PATCHES, MapWorker
 from tb_planner.ros.diagnostics import WINDOW, TickStats
-from tb_planner.ros.throttled_log import SAME_KIND_S, SAME_TEXT_S, ThrottledLog
+from tb_planner.ros.throttled_log import MAX_TEXT, SAME_KIND_S, SAME_TEXT_S, ThrottledLog
 from tb_planner.search.planner import MIN_CHUNK, TickBudget
 
 
@@ -212,6 +212,17 @@ def test_an_age_that_grows_is_the_same_problem():
     assert problems.last == 'pose is 9 s old'
 
 
+def test_a_long_text_is_cut_to_its_beginning_and_its_end():
+    log = Log()
+    problems = ThrottledLog(log)
+    problems.error('goal', 'begin ' + 4_000_000 * 'x' + ' end')
+    assert problems.last == log[0]
+    assert len(log[0]) < 1.02 * MAX_TEXT
+    assert log[0].startswith('begin xxx')
+    assert log[0].endswith('xxx end')
+    assert f'[{4_000_010 - MAX_TEXT} characters]' in log[0]
+
+
 # ------------------------------------------------------------------------------------------------------ the worker
 def worker_with(**parameters):
     return MapWorker(PlannerParameters(**parameters).map_settings(), ThrottledLog(Log()), time.perf_counter)
@@ -263,14 +274,14 @@ def test_a_bad_map_takes_nothing_with_it_that_waits(worker):
     worker.start()
     assert wait_for(lambda: worker.intake.taken == 3)
     assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False, True, True]]
-    assert (worker._problems.counts['map'], worker._problems.counts['map_updates']) == (1, 0)
+    assert (worker._log.counts['map'], worker._log.counts['map_updates']) == (1, 0)
 
 
 def test_of_more_updates_than_can_wait_the_oldest_are_lost_with_an_error(worker):
     worker.put_map(as_bytes([[0] * (MAX_PATCHES + 1)]))
     for x in range(MAX_PATCHES + 1):
         worker.put_patch(patch_bytes(x, 0, [[100]]))
-    assert worker._problems.counts['map_updates'] == 1
+    assert worker._log.counts['map_updates'] == 1
     worker.start()
     assert wait_for(lambda: worker.intake.taken == MAX_PATCHES + 1)
     assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False] + [True] * MAX_PATCHES]
@@ -309,7 +320,7 @@ def test_a_map_in_another_frame_is_another_source(worker):
 def test_the_worker_survives_what_it_cannot_read(worker):
     worker.start()
     worker.put_map(b'nonsense')
-    assert wait_for(lambda: worker._problems.counts['map'] == 1)
+    assert wait_for(lambda: worker._log.counts['map'] == 1)
     worker.put_map(as_bytes([[0, 100]]))
     assert wait_for(lambda: worker.intake.taken == 1)
 
@@ -337,8 +348,8 @@ def test_rules_that_the_map_has_no_room_for_take_no_message_with_them(worker):
         )
         worker.put_map(as_bytes(unknown))
     assert wait_for(lambda: worker.intake.taken == 2)
-    assert worker._problems.counts['parameters'] == 1
-    assert 'the mean cost is 4095.0' in worker._problems.last
+    assert worker._log.counts['parameters'] == 1
+    assert 'the mean cost is 4095.0' in worker._log.last
     update = worker.intake.source.live_map.latest()
     assert update.grid.blocked.sum() == 1
     assert update.grid.costs[0, 1] == 1.0

@@ -1,0 +1,51 @@
+"""What rclpy itself cannot handle: it raises in its own callbacks, and no node ends by it."""
+
+import pytest
+from builtin_interfaces.msg import Time
+from rcl_interfaces.msg import Parameter, ParameterValue
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rosgraph_msgs.msg import Clock
+
+from tb_planner.ros.processes import ros_arguments
+
+NO_TYPE = 77
+"""ParameterValue.type has values from 0 to 9; rclpy raises ValueError for others, outside our callbacks."""
+
+
+def start(nodes, kind, tmp_path):
+    if kind == 'tb_planner':
+        return nodes.planner(autostart_node=True)
+    if kind == 'simulator':
+        return nodes.simulator()
+    return nodes.start_module(
+        'tb_planner.ros.view_node', ros_arguments({'record': str(tmp_path / 'a.tbrun'), 'port': 0})
+    )
+
+
+@pytest.mark.parametrize('kind', ['tb_planner', 'simulator', 'view'])
+def test_a_parameter_of_no_known_type_ends_no_node(nodes, peer, tmp_path, kind):
+    process = start(nodes, kind, tmp_path)
+    peer.call(f'{kind}/get_parameters', GetParameters)
+    request = SetParameters.Request(parameters=[Parameter(name='weight', value=ParameterValue(type=NO_TYPE))])
+    client = peer.node.create_client(SetParameters, f'{kind}/set_parameters')
+    peer.wait_until(client.service_is_ready, 'set_parameters is there')
+    for _ in range(3):
+        client.call_async(request)
+    peer.wait_until(lambda: f'{NO_TYPE} is not a valid' in process.log_text, 'the node logs the error')
+    names = peer.call(f'{kind}/get_parameters', GetParameters, GetParameters.Request(names=['use_sim_time']))
+    assert len(names.values) == 1
+    assert process.exit_code is None
+
+
+@pytest.mark.parametrize('kind', ['tb_planner', 'simulator'])
+def test_a_clock_before_the_epoch_ends_no_node(nodes, peer, kind):
+    process = getattr(nodes, 'planner' if kind == 'tb_planner' else 'simulator')(use_sim_time=True)
+    peer.call(f'{kind}/get_parameters', GetParameters)
+    clock = peer.publisher('/clock', Clock)
+    clock.publish(Clock(clock=Time(sec=5)))
+    clock.publish(Clock(clock=Time(sec=-5)))
+    peer.wait_until(lambda: 'must not be negative' in process.log_text, 'the node logs the error')
+    clock.publish(Clock(clock=Time(sec=6)))
+    names = peer.call(f'{kind}/get_parameters', GetParameters, GetParameters.Request(names=['use_sim_time']))
+    assert names.values[0].bool_value
+    assert process.exit_code is None
