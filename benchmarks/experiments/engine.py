@@ -302,7 +302,8 @@ def on_cluster(tasks: list[Task], address: str) -> Generator[TaskOutcome, None, 
         raise SystemExit(f"--scheduler needs Dask: pip install 'tb_planner[cluster]' ({error})") from error
     except OSError as error:
         raise SystemExit(f'no Dask scheduler at {address}: {error}') from error
-    with client, client.get_executor() as pool:
+    pool = client.get_executor()  # not shut down: that waits for results again which died with their worker, for ever
+    with client:
         check_versions(client.run(source_version))
         task_of = {pool.submit(attempt, task, pure=False): task for task in tasks}
         for future in as_completed(task_of):
