@@ -61,7 +61,7 @@ $(VENV)/runnable $(VENV)/installed: setup.py pyproject.toml | $(BIN)/pip
 	@command -v $${CC:-cc} > /dev/null || \
 		{ echo 'No C compiler for the kernel: sudo apt install build-essential python3-dev'; exit 1; }
 	@echo 'Installing tb_planner[$(EXTRAS)] into $(VENV); the first time takes a minute or more'
-	@$(BIN)/pip install --quiet --use-pep517 --editable '.[$(EXTRAS)]'
+	@$(BIN)/pip install --quiet --no-compile --use-pep517 --editable '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/runnable
 
 # messages for the tests that are on no package registry

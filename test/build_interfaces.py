@@ -18,6 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 DEFINITIONS = Path(__file__).parent / 'interfaces'
@@ -60,12 +61,13 @@ def main() -> int:
     if (absent or others) and (reason := why_not()):
         print(f'Not built: {", ".join([*absent, *(f"{NAV2} of {name}" for name in others)])}. {reason}')
         return 0
-    for name in absent:
-        print(f'Building {name} for the tests', flush=True)
-        build(name, distribution, Path(sys.prefix))
-    for other in others:
-        print(f'Building {NAV2} of {other} for the tests', flush=True)
-        build(NAV2, other, OTHERS / other)
+    builds = [(name, distribution, Path(sys.prefix)) for name in absent]
+    builds += [(NAV2, other, OTHERS / other) for other in others]
+    if builds:
+        repair_exports()
+        print(f'Building {", ".join(f"{name} of {of}" for name, of, _ in builds)} for the tests', flush=True)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # each of them waits for single steps most of the time
+            list(pool.map(build, *zip(*builds)))
     return 0
 
 
@@ -80,7 +82,6 @@ def why_not() -> str:
 
 
 def build(name: str, distribution: str, prefix: Path) -> None:
-    repair_exports()
     with tempfile.TemporaryDirectory() as place:
         source = shutil.copytree(DEFINITIONS / name, Path(place, 'source'))
         changed = DEFINITIONS.with_name(f'interfaces_{distribution}') / name
@@ -98,7 +99,7 @@ def build(name: str, distribution: str, prefix: Path) -> None:
         }
         made = str(Path(place, 'made'))
         run('cmake', '-S', str(source), '-B', made, *(f'-D{name}={value}' for name, value in options.items()))
-        run('cmake', '--build', made, '--parallel', str(os.cpu_count()), '--target', 'install')
+        run('cmake', '--build', made, '--target', 'install')
 
 
 def replace_goals(source: Path) -> None:

@@ -19,6 +19,11 @@ settings.register_profile('no_shrinking', settings.get_profile('fixed'), phases=
 settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'fixed'))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The file that takes longest comes first: with several workers, the last one to end is then no file alone."""
+    items.sort(key=lambda item: item.path.name != 'test_experiments.py')
+
+
 @pytest.fixture(scope='session')
 def maps_folder() -> Path:
     """The folder of MovingAI maps; tests that need it are skipped where it is not."""

@@ -8,6 +8,7 @@ import csv
 import itertools
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +44,7 @@ pytestmark = pytest.mark.slow
 COMMAND = [sys.executable, '-m', 'benchmarks', 'run']
 BY_CLOCK = '2012-time'
 NAMES = [experiment.name for experiment in FROM_PAPERS]
+ONE_PROBLEM = '--quick', '--problems', '1', '--jobs', '1'
 FLOATING = 76, 954, 11_355
 """Searches of Repeated A* on the 2012 paper's unknown terrain, their mean expansions with exact ties, and with floating
 ones; docs/papers.md has these figures."""
@@ -68,9 +70,9 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def without_times(path):
+def without_times(rows):
     """The columns that are the same in two runs with the same seed, where intervals are counted in expansions."""
-    return [{name: value for name, value in row.items() if name != 'search_time_s'} for row in read(path)]
+    return [{name: value for name, value in row.items() if name != 'search_time_s'} for row in rows]
 
 
 @pytest.fixture(scope='module')
@@ -81,11 +83,23 @@ def quick(tmp_path_factory):
     def rows(name):
         path = out / f'{name}-quick.csv'
         if not path.exists():
-            carry_out(name, out, '--quick')
+            carry_out(name, out, '--quick', '--jobs', '3')
         return read(path)
 
-    rows.folder = out
     return rows
+
+
+@pytest.fixture(scope='module')
+def one_problem(tmp_path_factory):
+    """Copies of the results of a short run: one problem of each map of 2014's quick set, one process."""
+    out = tmp_path_factory.mktemp('one_problem')
+    carry_out('2014', out, *ONE_PROBLEM)
+
+    def copy(folder):
+        shutil.copytree(out, folder, dirs_exist_ok=True)
+        return folder / '2014-quick.csv'
+
+    return copy
 
 
 class Curves:
@@ -482,35 +496,32 @@ def test_maps_that_change_are_drawn_for_each_problem():
 
 # ---------------------------------------------------------------------- the engine
 @pytest.mark.parametrize('name', [name for name in NAMES if name != BY_CLOCK])
-def test_the_same_seed_gives_the_same_rows_whatever_the_number_of_jobs(name, tmp_path):
-    for jobs in ('1', '3'):
-        carry_out(name, tmp_path / jobs, '--quick', '--problems', '1', '--jobs', jobs, '--seed', '7')
-    one, three = (without_times(tmp_path / jobs / f'{name}-quick.csv') for jobs in ('1', '3'))
-    assert one == three
-    assert len(one) > 20
+def test_the_same_seed_gives_the_same_rows_whatever_the_number_of_jobs(name, quick, tmp_path):
+    carry_out(name, tmp_path, *ONE_PROBLEM)
+    by_one_job = without_times(read(tmp_path / f'{name}-quick.csv'))
+    by_three_jobs = without_times(row for row in quick(name) if row['problem'] == '0')
+    assert by_one_job == by_three_jobs
+    assert len(by_one_job) > 20
 
 
 def test_a_part_can_be_run_alone(tmp_path):
-    arguments = ('--quick', '--problems', '1', '--jobs', '1')
-    carry_out('2012', tmp_path, *arguments, '--part', 'Table 1')
+    carry_out('2012', tmp_path, *ONE_PROBLEM, '--part', 'Table 1')
     assert {row['part'] for row in read(tmp_path / '2012-quick.csv')} == {'Table 1'}
-    done = carry_out('2012', tmp_path, *arguments, '--part', 'Table 4', code=1)
+    done = carry_out('2012', tmp_path, *ONE_PROBLEM, '--part', 'Table 4', code=1)
     assert 'there are Table 1, Table 2, Table 3' in done.stderr
 
 
-def test_another_seed_gives_other_problems(tmp_path):
-    for seed in ('1', '2'):
-        carry_out('2014', tmp_path / seed, '--quick', '--problems', '1', '--jobs', '1', '--seed', seed)
-    first, second = (read(tmp_path / seed / '2014-quick.csv') for seed in ('1', '2'))
-    starts = [[(row['start_x'], row['start_y']) for row in rows] for rows in (first, second)]
+def test_another_seed_gives_other_problems(one_problem, tmp_path):
+    carry_out('2014', tmp_path / 'other', *ONE_PROBLEM, '--seed', '2')
+    files = one_problem(tmp_path / 'first'), tmp_path / 'other' / '2014-quick.csv'
+    starts = [[(row['start_x'], row['start_y']) for row in read(path)] for path in files]
     assert starts[0] != starts[1]
 
 
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
+def test_an_interrupted_run_goes_on_where_it_was(one_problem, tmp_path):
     """Rows that are there stay as they are, and half a row is run again."""
-    arguments = ('--quick', '--problems', '1', '--jobs', '1')
-    carry_out('2014', tmp_path / 'whole', *arguments)
-    lines = (tmp_path / 'whole' / '2014-quick.csv').read_text().splitlines()
+    whole = one_problem(tmp_path / 'whole')
+    lines = whole.read_text().splitlines()
     header = lines[0].split(',')
     kept = [line.split(',') for line in lines[1:20]]
     for row in kept:
@@ -518,14 +529,13 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     torn = tmp_path / 'torn' / '2014-quick.csv'
     torn.parent.mkdir()
     torn.write_text('\n'.join([lines[0], *(','.join(row) for row in kept), lines[20][:30]]))
-    carry_out('2014', tmp_path / 'torn', *arguments)
-    assert without_times(torn) == without_times(tmp_path / 'whole' / '2014-quick.csv')
+    carry_out('2014', tmp_path / 'torn', *ONE_PROBLEM)
+    assert without_times(read(torn)) == without_times(read(whole))
     assert sum(row['search_time_s'] == '77' for row in read(torn)) == len(kept)
 
 
-def test_more_problems_keep_the_rows_of_those_before(tmp_path):
-    carry_out('2014', tmp_path, '--quick', '--problems', '1', '--jobs', '1')
-    before = read(tmp_path / '2014-quick.csv')
+def test_more_problems_keep_the_rows_of_those_before(one_problem, tmp_path):
+    before = read(one_problem(tmp_path))
     carry_out('2014', tmp_path, '--quick', '--problems', '2', '--jobs', '1')
     after = read(tmp_path / '2014-quick.csv')
     assert len(after) == 2 * len(before)
@@ -623,16 +633,15 @@ def test_two_processes_do_not_write_to_one_file(long_run):
     assert 'being written by another process' in done.stderr
 
 
-def test_rows_with_other_columns_are_not_mixed_with_ours(tmp_path):
-    carry_out('2014', tmp_path, '--quick', '--problems', '1', '--jobs', '1')
-    path = tmp_path / '2014-quick.csv'
+def test_rows_with_other_columns_are_not_mixed_with_ours(one_problem, tmp_path):
+    path = one_problem(tmp_path)
     path.write_text(path.read_text().replace('back_moves', 'moves_back', 1))
     done = carry_out('2014', tmp_path, '--quick', '--problems', '2', '--jobs', '1', code=1)
     assert 'other columns (back_moves, moves_back)' in done.stderr
 
 
-def test_a_session_records_where_its_rows_come_from(tmp_path):
-    carry_out('2014', tmp_path, '--quick', '--problems', '1', '--jobs', '1')
+def test_a_session_records_where_its_rows_come_from(one_problem, tmp_path):
+    one_problem(tmp_path)
     session = (tmp_path / '2014-quick.sessions.jsonl').read_text()
     for name in ('date', 'commit', 'cpu', 'python', 'numpy', 'problems'):
         assert f'"{name}"' in session
@@ -681,11 +690,10 @@ def test_workers_with_other_sources_are_refused():
         check_versions({'here': source_version(), 'there': 'tb_planner 0.0.1, abc'})
 
 
-def test_a_cluster_gives_the_same_rows(tmp_path):
+def test_a_cluster_gives_the_same_rows(one_problem, tmp_path):
     distributed = pytest.importorskip('distributed')
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         arguments = ('--quick', '--problems', '1', '--scheduler', cluster.scheduler_address)
         carry_out('2014', tmp_path / 'cluster', *arguments)
-    carry_out('2014', tmp_path / 'here', '--quick', '--problems', '1', '--jobs', '1')
-    there, here = (without_times(tmp_path / place / '2014-quick.csv') for place in ('cluster', 'here'))
-    assert there == here
+    here, there = one_problem(tmp_path / 'here'), tmp_path / 'cluster' / '2014-quick.csv'
+    assert without_times(read(there)) == without_times(read(here))

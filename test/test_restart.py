@@ -584,9 +584,12 @@ def test_a_state_of_long_ago_is_not_taken_for_one_of_the_present_search(algorith
 
 def test_restarts_by_changes_go_on_past_the_last_search_number():
     planner = planner_on(open_field(4, 4), (0, 0), (3, 3), tbaa_star(), k=3)
-    for restart in range(70_000):
+    for _ in range(65_200):
+        planner.restart()
+    for restart in range(600):
         planner.search()
         planner.observe(FREE if restart % 2 else BLOCKED, at=(1, 1))
+    assert planner.searches > 65_700
     planner.observe(FREE, at=(1, 1))
     planner.advance((0, 0))
     assert run_to_the_end(planner) is Status.AT_GOAL

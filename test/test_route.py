@@ -64,7 +64,7 @@ def rules(draw):
     return tb_gbfs(restart=restart) if w is None else tb_wa_star(w, restart=restart)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(problems(), rules(), st.sampled_from((0.0, 0.0, 0.01, 0.05, 0.2, 0.9)), st.data())
 def test_a_route_and_the_planner_that_found_it_come_to_the_same_verdict(problem, algorithm, min_improvement, data):
     """Compares both on any map, uniform or weighted, change after change, while the robot follows its route."""

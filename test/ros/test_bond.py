@@ -162,7 +162,7 @@ def test_a_manager_without_bonds_does_not_disturb_a_planner_that_offers_one(node
 
 
 @pytest.mark.slow
-def test_a_bond_is_kept_for_a_minute_under_load(managed, peer):
+def test_a_bond_is_kept_under_load_for_several_times_its_timeout(managed, peer):
     """Ticks at 20 Hz, and five whole maps of a million cells a second that are never the same."""
     _, around, manager = managed(tick_frequency=20.0)
     manager.start_up()
@@ -176,7 +176,7 @@ def test_a_bond_is_kept_for_a_minute_under_load(managed, peer):
     load = peer.node.create_timer(0.2, publish_map)
     around.pose.pose.position.x = around.pose.pose.position.y = 0.2
     around.publish_goal(49.8, 49.8)
-    for _ in range(60):
+    for _ in range(20):  # a bond breaks after 4 s
         peer.spin(1.0)
         assert manager.bond.state == ALIVE
     peer.node.destroy_timer(load)
