@@ -39,6 +39,10 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
 (True, True)
 """
 
+MAX_TEXT, TEXT_END = 3000, 1000
+"""Characters of a log line, and how many of them are its end, where a traceback has its error: texts from outside may
+be of any length."""
+
 
 class TbPlannerError(Exception):
     """The base class of all exceptions of tb_planner."""
@@ -50,3 +54,9 @@ class BadInput(TbPlannerError, ValueError):
 
 class OperationFailed(TbPlannerError, RuntimeError):
     """An operation failed although its input was right."""
+
+
+def cut(text: str) -> str:
+    """The text; of a long one, its beginning and its end."""
+    left_out = len(text) - MAX_TEXT
+    return text if left_out <= 0 else f'{text[: MAX_TEXT - TEXT_END]} [{left_out} characters] {text[-TEXT_END:]}'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import re
 import signal
 import subprocess
@@ -204,13 +203,11 @@ class TestSolve:
         assert '--real-time-factor' in result.stdout
 
     def test_interrupt_ends_with_130_and_without_a_traceback(self, tmp_path):
-        slow = tmp_path / 'slow.map'
-        os.mkfifo(slow)
-        command = [sys.executable, '-m', 'tb_planner', 'solve', slow, '--start', '0', '0', '--goal', '1', '1']
+        command = [sys.executable, '-m', 'tb_planner', 'view', '--live', tmp_path / 'run.tbrun']
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        with slow.open('w'):  # opens when the process has begun to read
-            process.send_signal(signal.SIGINT)
-            output, errors = process.communicate(timeout=60)
+        assert 'until Ctrl-C' in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
         assert (process.returncode, output, errors) == (130, '', 'tb_planner: interrupted\n')
 
 

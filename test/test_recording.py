@@ -582,8 +582,8 @@ def a_status_that_is_a_number(head, columns):
         (a_map_of_texts, "has '200' x 60 cells"),
         (a_map_that_is_less_than_nothing, 'has -200 x -60 cells'),
         (an_event_at_no_tick, 'an event is at tick 1000000000'),
-        (a_restart_for_no_reason, 'restarts that are not strings'),
-        (a_status_that_is_a_number, 'a status or restarts that are not strings'),
+        (a_restart_for_no_reason, 'a status or reason at tick 0 is 3; it must be a string'),
+        (a_status_that_is_a_number, 'a status or reason at tick 0 is 3; it must be a string'),
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )

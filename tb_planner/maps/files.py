@@ -13,28 +13,37 @@ of the water.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from tb_planner.errors import BadInput
+from tb_planner.files import open_file, read_text, read_yaml
 from tb_planner.geometry import Cell, MapGeometry
+from tb_planner.maps.cdr import MAX_CELLS
 from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 
 TERRAIN = '.GSW@OT'
 GROUND_AND_SWAMP = '.GS'
 MAP_SUFFIXES = ('.map', '.yaml', '.yml')
 MODES = ('trinary', 'scale', 'raw')
+IMAGE_FORMATS = ('BMP', 'JPEG', 'PNG', 'PPM')
+"""Formats of images; PPM is .pgm as well. Pillow knows more, and runs Ghostscript for one of them."""
+MAX_PROBLEM_BYTES = 2**26
+"""Size of a `.scen` file."""
 
 _FREE = 0
 _BAD = -2
 _MAP_HEADER = ('type', 'height', 'width')
+_HEADER_BYTES = 4096  # the header of a `.map`, and blank lines at its end
+_STRIPE = 2**22  # cells of an image that are converted at a time
 _YAML_KEYS = ('image', 'resolution', 'origin', 'negate', 'occupied_thresh', 'free_thresh')
 
 
@@ -100,7 +109,7 @@ def read_map(path: str | Path, *, passable: str = GROUND_AND_SWAMP) -> Map:
 def read_problems(path: str | Path) -> Iterator[ScenProblem]:
     """Yields the problems of a `.scen` file, whose columns are separated by tabs or by spaces."""
     path = Path(path)
-    lines = _read_text(path).splitlines()
+    lines = read_text(path, MAX_PROBLEM_BYTES, MapError).splitlines()
     if not lines or lines[0].split()[:1] != ['version']:
         raise MapError(f'{path}: line 1 is {_first(lines)!r}, not a version')
     for number, line in enumerate(lines[1:], start=2):
@@ -132,9 +141,9 @@ def _read_moving_ai(path: Path, passable: str) -> Map:
     unknown = set(passable) - set(TERRAIN)
     if unknown:
         raise ValueError(f'passable {passable!r} has {min(unknown)!r}, which is not one of {TERRAIN}')
-    lines = _read_text(path).splitlines()
-    width, height = _moving_ai_size(path, lines)
-    rows = lines[4:]
+    beginning = read_text(path, _HEADER_BYTES, MapError, only_beginning=True)
+    width, height = _moving_ai_size(path, beginning.splitlines())
+    rows = read_text(path, _HEADER_BYTES + (width + 2) * height, MapError).splitlines()[4:]
     while len(rows) > height and not rows[-1].strip():
         rows.pop()
     if len(rows) != height:
@@ -154,12 +163,20 @@ def _moving_ai_size(path: Path, lines: list[str]) -> tuple[int, int]:
         raise MapError(f'{path}: type {header["type"].strip()!r} is not octile')
     if len(lines) < 4 or lines[3].strip() != 'map':
         raise MapError(f"{path}: line 4 is {_first(lines[3:])!r}, not 'map'")
-    return _size(path, 'width', header['width']), _size(path, 'height', header['height'])
+    width, height = _size(path, 'width', header['width']), _size(path, 'height', header['height'])
+    _check_cells(path, width, height)
+    return width, height
+
+
+def _check_cells(path: Path, width: int, height: int) -> None:
+    if width * height > MAX_CELLS:
+        raise MapError(f'{path}: the map has {width} x {height} cells; it may have at most {MAX_CELLS} cells')
 
 
 def _size(path: Path, name: str, text: str) -> int:
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise MapError(f'{path}: {name} {text.strip()!r} is not a whole number above 0')
+    text = text.strip()
+    if not text.isdecimal() or len(text) > len(str(MAX_CELLS)) or int(text) < 1:
+        raise MapError(f'{path}: {name} {text[:40]!r} is not a whole number between 1 and {MAX_CELLS}')
     return int(text)
 
 
@@ -176,7 +193,7 @@ def _terrain_to_occupancy(path: Path, rows: list[str], passable: str) -> NDArray
 
 
 def _read_map_server(path: Path) -> Map:
-    description = _read_yaml(path)
+    description = _read_description(path)
     mode = str(description.get('mode', 'trinary'))
     if mode not in MODES:
         raise MapError(f'{path}: mode {mode!r} is not one of {", ".join(MODES)}')
@@ -184,12 +201,18 @@ def _read_map_server(path: Path) -> Map:
     if resolution_m <= 0:
         raise MapError(f'{path}: resolution {resolution_m} is not above 0')
     thresholds = _thresholds(path, description)
-    levels, top, opaque = _read_image(path, str(description['image']), alpha_counts=mode == 'trinary')
-    table = _occupancy_of_level(mode, top, _negate(path, description), *thresholds)
-    occupancy = table[levels]
-    if mode == 'scale' and opaque is not None:
-        occupancy[~opaque] = UNKNOWN
-    return Map(path.stem, np.ascontiguousarray(occupancy[::-1]), resolution_m, _origin(path, description), y_up=True)
+    negate = _negate(path, description)
+    with _opened_image(path, str(description['image'])) as image:
+        occupancy = np.empty((image.height, image.width), np.int8)
+        rows = max(_STRIPE // image.width, 1)
+        for top in range(0, image.height, rows):  # a whole image of RGBA would take eight bytes a cell and more
+            stripe = image.crop((0, top, image.width, min(top + rows, image.height)))
+            levels, white, opaque = _levels(stripe, alpha_counts=mode == 'trinary')
+            values = _occupancy_of_level(mode, white, negate, *thresholds)[levels]
+            if mode == 'scale' and opaque is not None:
+                values[~opaque] = UNKNOWN
+            occupancy[image.height - top - len(values) : image.height - top] = values[::-1]
+    return Map(path.stem, occupancy, resolution_m, _origin(path, description), y_up=True)
 
 
 def _occupancy_of_level(mode: str, top: int, negate: bool, free: float, occupied: float) -> NDArray[np.int8]:
@@ -204,36 +227,52 @@ def _occupancy_of_level(mode: str, top: int, negate: bool, free: float, occupied
     return values.astype(np.int8)
 
 
-def _read_image(
-    yaml_path: Path, name: str, *, alpha_counts: bool
+@contextmanager
+def _opened_image(yaml_path: Path, name: str) -> Iterator[Image.Image]:
+    """The image, decoded, if it has no more pixels than a map may have cells."""
+    image_path = yaml_path.parent / name
+    if not image_path.exists():
+        raise MapError(f'{yaml_path}: there is no image {image_path}')
+    try:
+        with warnings.catch_warnings(), open_file(image_path) as file:
+            warnings.simplefilter('ignore', Image.DecompressionBombWarning)  # the limit is ours
+            with Image.open(file, formats=IMAGE_FORMATS) as image:
+                _check_cells(image_path, image.width, image.height)
+                image.load()
+                yield image
+    except MapError:
+        raise
+    except Image.DecompressionBombError as error:
+        raise MapError(f'{image_path}: the map may have at most {MAX_CELLS} cells: {error}') from error
+    except UnidentifiedImageError as error:
+        *some, last = IMAGE_FORMATS
+        formats = f'{", ".join(some)} or {last}'
+        raise MapError(f'{yaml_path}: image {image_path} cannot be read: it is not {formats}, or damaged') from error
+    except Exception as error:  # for a damaged image Pillow raises all kinds
+        reason = getattr(error, 'strerror', None) or str(error) or type(error).__name__
+        raise MapError(f'{yaml_path}: image {image_path} cannot be read: {reason}') from error
+
+
+def _levels(
+    image: Image.Image, *, alpha_counts: bool
 ) -> tuple[NDArray[np.integer[Any]], int, NDArray[np.bool_] | None]:
     """The image's lightness in whole levels, the level of white, and which pixels are opaque (None: all of them).
 
     Lightness is the mean of the colour channels; in trinary mode map_server counts alpha as one of them.
     """
-    image_path = yaml_path.parent / name
-    if not image_path.is_file():
-        raise MapError(f'{yaml_path}: there is no image {image_path}')
-    try:
-        with Image.open(image_path) as image:
-            if image.mode.startswith('I'):
-                return np.asarray(image, np.int32), 65535, None
-            has_alpha = 'A' in image.getbands() or 'transparency' in image.info
-            if image.mode in ('1', 'L') and not has_alpha:
-                return np.asarray(image.convert('L')), 255, None
-            channels = np.asarray(image.convert('RGBA' if has_alpha else 'RGB'), np.uint16)
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise MapError(f'{yaml_path}: image {image_path} cannot be read: {error}') from error
+    if image.mode.startswith('I'):
+        return np.asarray(image, np.int32), 65535, None
+    has_alpha = 'A' in image.getbands() or 'transparency' in image.info
+    if image.mode in ('1', 'L') and not has_alpha:
+        return np.asarray(image.convert('L')), 255, None
+    channels = np.asarray(image.convert('RGBA' if has_alpha else 'RGB'), np.uint16)
     opaque = channels[..., 3] == 255 if has_alpha else None
     counted = channels if alpha_counts else channels[..., :3]
     return counted.sum(axis=-1, dtype=np.uint16), 255 * counted.shape[-1], opaque
 
 
-def _read_yaml(path: Path) -> Mapping[str, Any]:
-    try:
-        description = yaml.safe_load(_read_text(path))
-    except yaml.YAMLError as error:
-        raise MapError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
+def _read_description(path: Path) -> Mapping[str, Any]:
+    description = read_yaml(path, MapError)
     if not isinstance(description, dict):
         raise MapError(f'{path}: holds no keys and values')
     for key in _YAML_KEYS:
@@ -277,15 +316,6 @@ def _thresholds(path: Path, description: Mapping[str, Any]) -> tuple[float, floa
     if free >= occupied:
         raise MapError(f'{path}: free_thresh {free} is not below occupied_thresh {occupied}')
     return free, occupied
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding='utf-8')
-    except OSError as error:
-        raise MapError(f'{path}: cannot be read: {error.strerror}') from error
-    except UnicodeDecodeError as error:
-        raise MapError(f'{path}: byte {error.start} is not text') from error
 
 
 def _first(lines: list[str]) -> str:

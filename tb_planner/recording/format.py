@@ -50,12 +50,18 @@ MAGIC = b'TBRUN\r\n\x01'
 VERSION = 1
 LEVEL = 1
 """Compression level of zlib. Higher levels make files 10 % smaller and take three times as long."""
-LARGEST_CHUNK = 2**30
-"""Largest body in bytes: a map of 32,000² cells."""
-LARGEST_RECORD = 2**32
-"""Largest sum of all bodies in bytes: a browser can hardly hold more, and a small file may claim far more."""
-LARGEST_PART = 2**24
+LARGEST_CHUNK = 2**28
+"""Largest body in bytes: two maps of 10,000² cells."""
+LARGEST_RECORD = 2**30
+"""Most memory of all chunks in bytes: a browser can hardly hold more, and a small file may claim far more."""
+LARGEST_PART = 2**22
 """Largest head or varint column in bytes: both take many times as much memory when decoded."""
+LARGEST_SHARE = 2**23
+"""Largest share of a tick in bytes: its expanded states, its changes of the map, or its route."""
+HEAD_FACTOR = 32
+"""Memory of a decoded head, in bytes for each byte of it: an empty list of 3 bytes takes 64."""
+MAX_WORD = 1000
+"""Characters of a title, a status or a reason; the page shows them."""
 GROUPS = 5
 """Largest number of 7-bit groups in a number."""
 
@@ -75,8 +81,9 @@ SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'rou
 """Columns that ticks share, and the columns with the number of bytes of each tick."""
 
 _LENGTH = struct.Struct('<I')
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Errors that a malformed head may raise."""
+_TOO_LARGE = 'decompressed, the record would have more than {:,} bytes'
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""Errors that a malformed head or column may raise."""
 
 
 class BadRecord(BadInput):
@@ -94,6 +101,11 @@ class TogetherTooLarge(BadRecord):
 class Chunk(NamedTuple):
     head: dict[str, Any]
     columns: dict[str, NDArray[Any]]
+
+    @property
+    def bytes(self) -> int:
+        """The memory of its columns."""
+        return sum(column.nbytes for column in self.columns.values())
 
 
 class Column(NamedTuple):
@@ -122,17 +134,21 @@ def as_varints(numbers: ArrayLike) -> bytes:
     return out.tobytes()
 
 
-def from_varints(data: bytes | NDArray[np.uint8]) -> NDArray[np.int64]:
+def from_varints(data: bytes | memoryview | NDArray[np.uint8]) -> NDArray[np.int64]:
     octets = np.frombuffer(data, np.uint8)
     if not len(octets):
         return np.empty(0, np.int64)
     ends = np.flatnonzero(octets < 128)
     starts = np.concatenate(([0], ends[:-1] + 1))
-    if int((ends - starts).max()) >= GROUPS:
+    if not len(ends) or int((ends - starts).max()) >= GROUPS:
         raise BadRecord(f'a number has more than {7 * GROUPS} bits')
-    shifts = np.arange(ends[-1] + 1) - np.repeat(starts, ends - starts + 1)
-    parts = (octets[: ends[-1] + 1] & 127).astype(np.int64) << 7 * shifts
-    return np.add.reduceat(parts, starts)
+    numbers = (octets[starts] & 127).astype(np.int64)
+    for n in range(1, GROUPS):
+        longer = np.flatnonzero(ends - starts >= n)
+        if not len(longer):
+            break
+        numbers[longer] |= (octets[starts[longer] + n] & 127).astype(np.int64) << 7 * n
+    return numbers
 
 
 def as_runs(states: NDArray[np.integer[Any]], classes: NDArray[np.uint8] | None = None) -> NDArray[np.int64]:
@@ -197,8 +213,11 @@ def unpack(plain: bytes) -> Chunk:
     at = _LENGTH.size + length
     head = json.loads(plain[_LENGTH.size : at])
     columns = {}
+    view = memoryview(plain)
     for name, kind, size in head.pop('columns'):
-        data = plain[at : at + size]
+        if type(size) is not int or not 0 <= size <= len(plain) - at:
+            raise BadRecord(f'a column has {size!r} bytes; its chunk has {len(plain) - at} bytes left')
+        data = view[at : at + size]
         if kind != 'varint':
             columns[name] = np.frombuffer(data, {'f4': '<f4', 'u1': 'u1'}[kind])
         elif len(data) > LARGEST_PART:
@@ -248,16 +267,19 @@ class Chunks:
                 plain = inflated(body, min(left, LARGEST_CHUNK))
                 chunk = unpack(plain)
             except TogetherTooLarge:
-                self.why = f'decompressed, the record would have more than {LARGEST_RECORD:,} bytes'
+                self.why = _TOO_LARGE.format(LARGEST_RECORD)
                 return
             except (zlib.error, struct.error, *MALFORMED) as error:
                 if isinstance(error, TooLarge) or not is_last:
                     raise BadRecord(f'the chunk at byte {at} cannot be read: {error}') from error
                 self.why = f'the last chunk cannot be read: {error}'
                 return
+            left -= HEAD_FACTOR * int.from_bytes(plain[: _LENGTH.size], 'little') + chunk.bytes
+            if left < 0:
+                self.why = _TOO_LARGE.format(LARGEST_RECORD)
+                return
             self.end = at + len(body)
             yield chunk
-            left -= len(plain)
 
     def _next_body(self) -> bytes | None:
         """The next body, or None if it is incomplete."""

@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.files import open_file, read_up_to
 from tb_planner.recording.format import (
+    LARGEST_RECORD,
+    LARGEST_SHARE,
     MAGIC,
     MALFORMED,
+    MAX_WORD,
     NEW_ROUTE,
     NEW_SEARCH,
     PLACES,
@@ -25,10 +29,14 @@ from tb_planner.recording.format import (
     BadRecord,
     Chunk,
     Chunks,
+    TooLarge,
     check_begins,
     from_runs,
     from_varints,
 )
+
+COLUMNS = (*ROW, *PLACES, *SHARES.values(), *SHARES, 'roots', 'map')
+"""All columns of a chunk with ticks."""
 
 _MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1), (-1, -1))
 
@@ -38,29 +46,37 @@ class Record:
 
     def __init__(self, data: bytes) -> None:
         chunks = Chunks(data)
-        parts = list(chunks)
+        parts = iter(chunks)
+        first = next(parts, None)
+        self.head: dict[str, Any] = {} if first is None else first.head
+        if self.head.get('kind') != 'head':
+            raise BadRecord('the file has no head')
+        _check_text('the title', self.head.get('title', ''))
+        self.ticks = 0
+        self.events: list[dict[str, Any]] = []
+        grown: dict[str, bytearray] = {}
+        types: dict[str, Any] = {}
+        for part in parts:  # checked one by one: of a bad record, no more than one chunk too many is in memory
+            if part.head['kind'] != 'ticks':
+                continue
+            check_ticks(part, self.ticks)
+            self.ticks += part.head['count']
+            self.events += part.head['events']
+            for name in COLUMNS:
+                column = part.columns[name]
+                if types.setdefault(name, column.dtype) != column.dtype:
+                    raise BadRecord(f'{name} is {types[name]} in one chunk and {column.dtype} in another')
+                grown.setdefault(name, bytearray()).extend(column.data)
         self.end = chunks.end
         """Offset of the first byte at the end of the file that could not be read."""
         self.left_out = len(data) - chunks.end
         """Number of these bytes."""
         self.why = chunks.why
         """Why they could not be read."""
-        self.head: dict[str, Any] = parts[0].head if parts else {}
-        if self.head.get('kind') != 'head':
-            raise BadRecord('the file has no head')
-        if not isinstance(self.head.get('title', ''), str):
-            raise BadRecord(f'the title is {self.head["title"]!r}; it must be a string')
-        self.ticks = 0
-        ticks = [part for part in parts[1:] if part.head['kind'] == 'ticks']
-        for part in ticks:
-            check_ticks(part, self.ticks)
-            self.ticks += part.head['count']
-        self.events: list[dict[str, Any]] = [event for part in ticks for event in part.head['events']]
-        names = ticks[0].columns if ticks else {}
         self.columns: dict[str, NDArray[Any]] = {
-            name: np.concatenate([part.columns[name] for part in ticks]) for name in names
+            name: np.frombuffer(values, types[name]) for name, values in grown.items()
         }
-        self._ends = {name: np.cumsum(self.columns[size]) for name, size in SHARES.items() if ticks}
+        self._ends = {name: np.cumsum(self.columns[size]) for name, size in SHARES.items() if self.columns}
 
     @property
     def restarts(self) -> list[tuple[int, list[str]]]:
@@ -69,18 +85,20 @@ class Record:
 
     def share(self, name: str, tick: int) -> NDArray[np.uint8]:
         """The part of `expanded`, `changes` or `route` that belongs to a tick."""
-        end = int(self._ends[name][tick])
-        share: NDArray[np.uint8] = self.columns[name][end - int(self.columns[SHARES[name]][tick]) : end]
+        end, length = int(self._ends[name][tick]), int(self.columns[SHARES[name]][tick])
+        if length > LARGEST_SHARE:
+            raise TooLarge(f'tick {tick} has {length} bytes of {name}; it must have at most {LARGEST_SHARE}')
+        share: NDArray[np.uint8] = self.columns[name][end - length : end]
         return share
 
 
 def read_record(path: str | os.PathLike[str]) -> Record:
     """Reads and checks a record; raises BadRecord or OSError."""
     try:
-        with Path(path).open('rb') as file:
-            begins = file.read(len(MAGIC))
-            check_begins(begins)  # before reading the rest: a bag mistaken for a record may be large
-            return Record(begins + file.read())
+        with open_file(path) as file:
+            check_begins(file.read(len(MAGIC)))  # before reading the rest: a bag mistaken for a record may be large
+            file.seek(0)
+            return Record(read_up_to(file, LARGEST_RECORD))
     except BadRecord as error:
         raise BadRecord(f'{path} cannot be shown: {error}') from error
     except MALFORMED as error:
@@ -132,8 +150,16 @@ class Replay:
             yield self
 
     def step(self) -> None:
-        """Goes to the next tick."""
+        """Goes to the next tick; raises BadRecord if the tick does not fit the others."""
         self.tick += 1
+        try:
+            self._show_tick()
+        except BadRecord:
+            raise
+        except MALFORMED as error:
+            raise BadRecord(f'tick {self.tick} cannot be shown: it does not fit the others: {error}') from error
+
+    def _show_tick(self) -> None:
         if self.tick in self._maps:
             self._begin_map(self._maps[self.tick])
         self._change_map()
@@ -163,6 +189,8 @@ class Replay:
         self.expanded[...] = self.known[...] = False
         root = int(self.record.columns['roots'][self._roots_used]) - 1
         self._roots_used += 1
+        if root >= self.known.size:
+            raise BadRecord(f'tick {self.tick} has its root at cell {root}; the map has {self.known.size} cells')
         if root >= 0:
             self.known.reshape(-1)[root] = True
 
@@ -231,11 +259,18 @@ def _cells_of_event(event: dict[str, Any], first: int, end: int) -> int:
     tick = event['tick']
     if type(tick) is not int or not first <= tick < end:
         raise BadRecord(f'an event is at tick {tick!r}; its chunk has ticks {first} to {end - 1}')
-    if not all(isinstance(text, str) for text in (event.get('status', ''), *event.get('restarts', ()))):
-        raise BadRecord(f'the event at tick {tick} has a status or restarts that are not strings')
+    for text in (event.get('status', ''), *event.get('restarts', ())):
+        _check_text(f'a status or reason at tick {tick}', text)
     if 'map' not in event:
         return 0
     width, height = event['map']['width'], event['map']['height']
     if type(width) is not int or type(height) is not int or min(width, height) < 1:
         raise BadRecord(f'the map at tick {tick} has {width!r} x {height!r} cells; it must have at least 1 x 1')
     return width * height
+
+
+def _check_text(what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise BadRecord(f'{what} is {text!r}; it must be a string')
+    if len(text) > MAX_WORD:
+        raise BadRecord(f'{what} has {len(text)} characters; it must have at most {MAX_WORD}')

@@ -26,6 +26,7 @@ from tb_planner.recording.format import (
     HAS_POSE,
     HAS_WAYPOINT,
     MAGIC,
+    MAX_WORD,
     NEW_ROUTE,
     NEW_SEARCH,
     PLACES,
@@ -403,7 +404,8 @@ class RecordWriter:
         self._wake = threading.Event()
         self._closing = False
         try:
-            self._write(pack({'kind': 'head', 'version': VERSION, 'run': secrets.token_hex(8), **asdict(about)}))
+            head = {**asdict(about), 'title': about.title[:MAX_WORD]}
+            self._write(pack({'kind': 'head', 'version': VERSION, 'run': secrets.token_hex(8), **head}))
         except OSError:
             self._close_file()
             raise

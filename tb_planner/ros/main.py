@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tb_planner.errors import cut
 from tb_planner.ros.throttled_log import ThrottledLog
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ def run_node(
     """Runs a process with one node until a signal ends it. Returns 0, or 1 if the node cannot start."""
     import rclpy
 
-    shutdown_requested = init_with_signals(args)
+    try:
+        shutdown_requested = init_with_signals(args)
+    except (RuntimeError, ValueError) as error:  # of rcl, for a parameter file or an argument that it cannot read
+        print(f'{name}: cannot start: {cut(" ".join(str(error).split()))}', file=sys.stderr)
+        return CANNOT_START
     try:
         node = new_node()
     except cannot_start as error:

@@ -42,7 +42,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Header
 
 from tb_planner.config import PlannerParameters
-from tb_planner.errors import TbPlannerError
+from tb_planner.errors import TbPlannerError, cut
 from tb_planner.geometry import Pose2D, headings
 from tb_planner.maps.cdr import BadMessage
 from tb_planner.navigation.loop import LoopSettings, TickContext
@@ -52,7 +52,7 @@ from tb_planner.ros.diagnostics import TickStats
 from tb_planner.ros.main import new_executor, spin_once
 from tb_planner.ros.pose_source import RobotPose, TransformNotReady, pose_from_message
 from tb_planner.ros.publishers import LATCHED
-from tb_planner.ros.throttled_log import ThrottledLog, cut
+from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.planner import TickBudget
 
 BURST = QoSProfile(depth=256)

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-MAX_TEXT, TEXT_END = 3000, 1000
-"""Characters of a log line, and how many of them are its end, where a traceback has its error: texts from outside may
-be of any length."""
+from tb_planner.errors import cut
+
 SAME_TEXT_S = 5.0
 SAME_KIND_S = 0.2
 """Times between two log lines with the same text, and between two of the same kind."""
@@ -56,9 +55,3 @@ class ThrottledLog:
             self._logged[kind] = now, same
             suppressed = self._suppressed.pop(kind, 0)
             return f'{text} ({suppressed} like this not shown)' if suppressed else text
-
-
-def cut(text: str) -> str:
-    """The text; of a long one, its beginning and its end."""
-    left_out = len(text) - MAX_TEXT
-    return text if left_out <= 0 else f'{text[: MAX_TEXT - TEXT_END]} [{left_out} characters] {text[-TEXT_END:]}'

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from tb_planner.errors import BadInput
+from tb_planner.files import read_yaml
 from tb_planner.geometry import Box, MapGeometry
 from tb_planner.maps.costmap import OCCUPIED
 
@@ -81,10 +81,7 @@ class Obstacle:
 
 def read_script(path: str | Path) -> list[Obstacle]:
     """Reads a YAML file with a list `obstacles`, whose items have the fields of Obstacle."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ScriptError(f'{path}: cannot be read: {error}') from error
+    content = read_yaml(Path(path), ScriptError)
     items = content.get('obstacles') if isinstance(content, dict) else None
     if not isinstance(items, list):
         raise ScriptError(f"{path}: it must have a list 'obstacles'")

@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.files import check_yaml, open_file
 from tb_planner.geometry import Box, MapGeometry, Pose2D, composed
 from tb_planner.maps.cdr import (
     BadMessage,
@@ -29,6 +32,9 @@ SUFFIXES = ('.mcap', '.db3')
 COMPRESSED = '.zstd'
 MAX_FRAMES = 64
 """Frames from the robot to the map; a longer chain is a cycle."""
+MAX_DECOMPRESSED_BYTES = 2**28
+"""Size of a decompressed chunk or message: more than twice the largest map."""
+MAX_METADATA_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -255,20 +261,66 @@ def open_bag(path: Path, topics: TopicNames | None = None, base_frame: str = BAS
     if not is_bag(path):
         raise BagError(f'{path}: bags must be folders, {" or ".join(SUFFIXES)} files')
     reader_class = _reader_class()
-    with _bag_errors(path):
-        reader = reader_class(path)
-        reader.open()
-    try:
+    _check_files(path)
+    with _bounded_decompression():
         with _bag_errors(path):
-            bag = Bag(path, reader, topics or TopicNames(), base_frame)
-        yield bag
-    finally:
-        reader.close()
+            reader = reader_class(path)
+            reader.open()
+        try:
+            with _bag_errors(path):
+                bag = Bag(path, reader, topics or TopicNames(), base_frame)
+            yield bag
+        finally:
+            reader.close()
 
 
 def is_bag(path: Path) -> bool:
     """Whether the name looks like a bag."""
     return path.suffix in (*SUFFIXES, COMPRESSED) or path.is_dir()
+
+
+def _check_files(path: Path) -> None:
+    """Raises BagError if a file of the bag is a device or a FIFO, or its metadata cannot be parsed safely."""
+    files = [path]
+    if path.is_dir():
+        check_yaml(path / 'metadata.yaml', MAX_METADATA_BYTES, BagError)
+        files = [file for file in path.iterdir() if is_bag(file) and not file.is_dir()]
+    for file in files:
+        try:
+            open_file(file).close()
+        except OSError as error:
+            raise BagError(f'{file}: cannot be read: {error.strerror}') from error
+
+
+@contextmanager
+def _bounded_decompression() -> Iterator[None]:
+    """Within it, rosbags decompresses no chunk and no message to more than the limit: it has none of its own."""
+    from rosbags.rosbag2 import reader, storage_mcap
+
+    zstd, lz4 = storage_mcap.zstd, storage_mcap.lz4_decompress
+    bounded = SimpleNamespace(open=zstd.open, decompress=lambda data: _decompressed(zstd.ZstdDecompressor, data))
+    reader.zstd = storage_mcap.zstd = bounded
+    storage_mcap.lz4_decompress = lambda data: _decompressed(import_module('lz4.frame').LZ4FrameDecompressor, data)
+    try:
+        yield
+    finally:
+        reader.zstd = storage_mcap.zstd = zstd
+        storage_mcap.lz4_decompress = lz4
+
+
+def _decompressed(new_decompressor: Callable[[], Any], data: bytes) -> bytes:
+    """All frames in the data, one after the other."""
+    parts: list[bytes] = []
+    while data:
+        decompressor = new_decompressor()
+        left = MAX_DECOMPRESSED_BYTES - sum(map(len, parts))
+        parts.append(decompressor.decompress(data, left + 1))
+        if len(parts[-1]) > left:
+            raise ValueError(f'decompressed, a chunk has more than {MAX_DECOMPRESSED_BYTES} bytes')
+        if not decompressor.eof:
+            raise ValueError('a compressed chunk is incomplete')
+        data = decompressor.unused_data or b''
+    return parts[0] if len(parts) == 1 else b''.join(parts)
 
 
 def _reader_class() -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tb_planner
+from tb_planner.errors import cut
 from tb_planner.geometry import Cell, length_m
 from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import Map, read_map
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command: Callable[[argparse.Namespace], int] = options.command
         return command(options)
     except (ValueError, picture.PictureError) as error:
-        print(f'tb_planner: {error}', file=sys.stderr)
+        print(f'tb_planner: {cut(" ".join(str(error).splitlines()))}', file=sys.stderr)
         return BAD_INPUT
     except OSError as error:  # a file that cannot be read or written
         where = '' if error.filename is None else f'{error.filename}: '

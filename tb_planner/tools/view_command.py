@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tb_planner.files import open_file
 from tb_planner.recording import Record, read_record
 from tb_planner.recording.format import MAGIC, BadRecord
 from tb_planner.view.page import may_become_page, write_page
@@ -51,7 +52,8 @@ def view(options: argparse.Namespace) -> int:
     if not record.ticks:
         raise BadRecord(f'{options.run} cannot be shown: it has no ticks{damage(record)}')
     title = options.title or record.head.get('title') or options.run.stem
-    write_page(output, options.run.read_bytes()[: record.end], title)
+    with open_file(options.run) as file:
+        write_page(output, file.read(record.end), title)
     seconds = record.columns['time_us'].sum() / 1e6
     size = output.stat().st_size / 1e6
     print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts)} restarts, {size:.1f} MB')
@@ -76,7 +78,7 @@ def check_may_write(output: Path, record: Path) -> None:
 def check_may_become_record(path: Path) -> None:
     """Raises BadRecord if the file is not a record; it may be missing or incomplete."""
     try:
-        with path.open('rb') as file:
+        with open_file(path) as file:
             begins = file.read(len(MAGIC))
     except FileNotFoundError:
         return

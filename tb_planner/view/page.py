@@ -24,6 +24,8 @@ SIGNATURE = b'<meta name="generator" content="tb_planner">'
 """A line near the beginning of every page."""
 
 
+MAX_TITLE = 1000
+"""Characters of a title."""
 PIECE = 3 * 2**24
 """Bytes of the record in one element of the page: as text they are a third more, and browsers have a longest string
 (Chromium's has 2**29 letters)."""
@@ -70,7 +72,7 @@ def make_live_page(stream: str, title: str = '', server: str = '') -> str:
 
 def _assemble(title: str, record: Iterable[str], *, stream: str, connect: str) -> Iterator[str]:
     parts = {
-        'title': html.escape(title or 'A run'),
+        'title': html.escape(title[:MAX_TITLE] or 'A run'),
         'connect': html.escape(connect, quote=False),
         'style': _read('page.css'),
         'script': '\n'.join(_read(name) for name in SCRIPTS),

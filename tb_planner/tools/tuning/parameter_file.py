@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tb_planner.config import PlannerParameters
-from tb_planner.parameters import as_yaml, find_errors, make, specs
+from tb_planner.files import open_file, read_yaml
+from tb_planner.parameters import BadParameters, as_yaml, find_errors, make, specs
 from tb_planner.search.algorithms import takes_weight
 from tb_planner.tools.tuning.study import SEARCH_SHARE, CpuBudget
 from tb_planner.tools.tuning.trial import Candidate
@@ -25,16 +24,16 @@ HEADING = 'Parameters of the planner node, written by tb_planner tune.'
 
 
 def read_parameters(path: Path) -> PlannerParameters:
-    """Returns the parameters of a file, and defaults for the others; raises ValueError with the file and all errors."""
+    """The parameters of a file, and defaults for the others; raises BadParameters with the file and all errors."""
     values = dict(_values(path))
     known = specs(PlannerParameters)
     for name in values:
         if name not in known and name != 'use_sim_time':
             near = ''.join(difflib.get_close_matches(str(name), known, n=1))
-            raise ValueError(f'{path}: the planner has no parameter {name}' + f'; did you mean {near}?' * bool(near))
+            raise BadParameters(f'{path}: the planner has no parameter {name}' + f'; did you mean {near}?' * bool(near))
     errors = list(find_errors(PlannerParameters, values))
     if errors:
-        raise ValueError(f'{path}: {"; ".join(errors)}')
+        raise BadParameters(f'{path}: {"; ".join(errors)}')
     return make(PlannerParameters, values)
 
 
@@ -67,27 +66,30 @@ def check_may_write(path: Path) -> None:
     """Raises ValueError before the study if the file cannot be written, or belongs to the user."""
     if not path.parent.is_dir():
         raise ValueError(f'-o {path}: the folder {path.parent} does not exist')
-    if path.exists() and (not path.is_file() or not path.read_text(errors='replace').startswith(f'# {HEADING}')):
+    if path.exists() and not _is_ours(path):
         raise ValueError(f'-o {path}: the file exists and the tuner did not write it; choose another name')
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ValueError(f'-o {path}: cannot be written: {os.strerror(errno.EACCES)}')
 
 
+def _is_ours(path: Path) -> bool:
+    begins = f'# {HEADING}'.encode()
+    if not path.is_file():
+        return False
+    with open_file(path) as file:
+        return file.read(len(begins)) == begins
+
+
 def _values(path: Path) -> Iterator[tuple[str, Any]]:
     """Yields the parameters of all nodes whose name matches; later ones overwrite earlier ones."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except OSError as error:
-        raise ValueError(f'{path}: cannot be read: {error.strerror}') from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f'{path}: not YAML: {" ".join(str(error).split())}') from error
+    content = read_yaml(path, BadParameters)
     nodes = content if isinstance(content, dict) else {}
     ours = [name for name in nodes if str(name).split('/')[-1] in (NODE, '*', '**')]
     if not ours:
         found = ', '.join(map(str, nodes)) or 'nothing'
-        raise ValueError(f'{path}: it has no parameters of /**/{NODE}; it has {found}')
+        raise BadParameters(f'{path}: it has no parameters of /**/{NODE}; it has {found}')
     for name in ours:
         parameters = nodes[name].get('ros__parameters') if isinstance(nodes[name], dict) else None
         if not isinstance(parameters, dict):
-            raise ValueError(f'{path}: {name} has no ros__parameters')
+            raise BadParameters(f'{path}: {name} has no ros__parameters')
         yield from parameters.items()
