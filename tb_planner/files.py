@@ -35,7 +35,7 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_up_to(file: BinaryIO, most: int) -> bytes:
-    """The next bytes of a regular file, at most so many. Python takes memory for all that it may read."""
+    """The next bytes of a regular file, up to `most`. Python takes memory for all that it may read."""
     return file.read(min(most, os.fstat(file.fileno()).st_size))
 
 
@@ -71,14 +71,14 @@ def check_yaml(path: Path, most: int, error: type[BadInput]) -> str:
     """The text of a YAML file that may be parsed: a few aliases would make thousands of millions of items, and deep
     nesting ends in a RecursionError."""
     text, depth = read_text(path, most, error), 0
-    event: Any
     try:
         for event in yaml.parse(text, _LOADER):
+            line = 1 + getattr(event.start_mark, 'line', 0)
             if isinstance(event, yaml.AliasEvent):
-                raise error(f'{path}: line {event.start_mark.line + 1} has an alias (*); write its value out')
+                raise error(f'{path}: line {line} has an alias (*); write its value out')
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_YAML_DEPTH:
-                raise error(f'{path}: line {event.start_mark.line + 1} is nested more than {MAX_YAML_DEPTH} deep')
+                raise error(f'{path}: line {line} is nested more than {MAX_YAML_DEPTH} deep')
     except yaml.YAMLError as problem:
         raise _not_yaml(path, problem, error) from problem
     return text

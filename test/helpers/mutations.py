@@ -61,7 +61,7 @@ _JSON = (None, True, -1, 0, 1, 2**31, 2**63, 10**40, 0.5, 1e308, '', 'x', 'x' * 
 
 
 def seeds(count: int) -> Iterator[int]:
-    """As many seeds, always the same; or those that the environment asks for."""
+    """`count` seeds, always the same; or those that the environment asks for."""
     if SEED in os.environ:
         yield int(os.environ[SEED])
     elif SECONDS in os.environ:
@@ -188,7 +188,7 @@ _CHANGES: tuple[Callable[[bytearray, int, random.Random], None], ...] = (
 # ------------------------------------------------------------------------------------------------ bombs
 @contextmanager
 def memory_limit(more: int = 2**29 + 2**28) -> Iterator[None]:
-    """Within it, this process gets only so many bytes more; to ask for more raises MemoryError."""
+    """Within it, this process gets at most this many bytes more; then it raises MemoryError."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path('/proc/self/statm').read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more, hard))
