@@ -14,8 +14,10 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.live_map import LiveMap, MapUpdate
 from tb_planner.navigation import path_planner as module
-from tb_planner.navigation.path_planner import MAX_BEHIND_M, MAX_SEGMENTS_PER_STEP, PathPlanner, PathStatus
-from tb_planner.search.planner import TimeBoundedPlanner
+from tb_planner.navigation import route as routes
+from tb_planner.navigation.path_planner import MAX_BEHIND_M, MAX_GOALS, SEGMENT_EXPANSIONS, PathPlanner, PathStatus
+from tb_planner.navigation.route import MAX_SHORTCUT_SEGMENTS, Route
+from tb_planner.search.planner import TickBudget, TimeBoundedPlanner
 
 S = PathStatus
 CELL_M = 0.1
@@ -138,17 +140,98 @@ def test_equal_goals_in_a_row_add_nothing():
     assert np.hypot(*np.diff(result.path.points_m, axis=0).T).min() > 0
 
 
-def test_many_goals_take_several_steps():
-    goals = [(0.15 + 0.1 * (i % 15), 0.15 + 0.2 * (i % 2)) for i in range(3 * MAX_SEGMENTS_PER_STEP)]
-    client = Client(open_field(20, 10))
-    assert client.ask((0.05, 0.05), *goals, steps=2).status == S.SEARCHING
-    result = client.ask((0.05, 0.05), *goals, steps=2)
-    assert result.status == S.FOUND
+def zigzag(count):
+    """Goals some cells apart on a map of 60 x 30 cells."""
+    return [(0.25 + 0.4 * (i % 14), 0.25 + 0.3 * (i // 14 % 8)) for i in range(count)]
+
+
+def test_a_step_of_many_goals_ends_when_its_budget_is_spent_and_the_next_one_goes_on():
+    goals, budget = zigzag(100), TickBudget(expansions_per_tick=4 * SEGMENT_EXPANSIONS)
+    client = Client(open_field(60, 30))
+    path_planner, segments = client.path_planner, []
+    path_planner.request(Pose2D(0.05, 0.05), [Pose2D(*goal) for goal in goals], start_is_robot=True)
+    while not path_planner.has_path:
+        before = path_planner.searches
+        budget.begin_tick()
+        share = budget.share()
+        result = path_planner.step(share.search_for, share.goes_on)
+        segments.append(path_planner.searches - before)
+    assert sum(segments) == len(goals)
+    assert min(segments) >= 1
+    assert max(segments) <= 4
     assert len(result.path.ends) == len(goals)
+    at_once = Client(open_field(60, 30)).ask((0.05, 0.05), *goals)
+    assert np.array_equal(result.path.points_m, at_once.path.points_m)
+
+
+def test_the_work_for_a_path_grows_linearly_with_the_number_of_goals(monkeypatch):
+    """Counts the cells of all routes that are made on the way to the path, two segments a step."""
+    made, use_cells = [], Route._use_cells
+
+    def counted(route, cells, point_of):
+        made.append(len(cells))
+        use_cells(route, cells, point_of)
+
+    monkeypatch.setattr(Route, '_use_cells', counted)
+    work = {}
+    for count in (50, 400):
+        client, made[:] = Client(open_field(60, 30)), []
+        goals = [Pose2D(*goal) for goal in zigzag(count)]
+        client.path_planner.request(Pose2D(0.05, 0.05), goals, start_is_robot=True)
+        result = None
+        while result is None or result.path is None:
+            two = iter((True, False))
+            result = client.path_planner.step(lambda planner: planner.search(None), lambda _, left=two: next(left))
+        work[count] = sum(made) / len(result.path.cells)
+    assert max(work.values()) <= 3
+    assert work[400] == pytest.approx(work[50], rel=0.2)
+
+
+def test_a_long_path_is_joined_in_a_step_of_its_own(monkeypatch):
+    monkeypatch.setattr(module, 'JOINED_AT_ONCE', 20)
+    client = Client(open_field(60, 30))
+    assert client.ask((0.05, 0.05), *zigzag(10)).status == S.SEARCHING
+    assert client.ask((0.05, 0.05), *zigzag(10)).status == S.FOUND
+    assert client.ask((0.05, 0.05), (5.55, 2.55)).status == S.FOUND, 'a single segment'
+
+
+def test_a_path_that_gets_too_long_is_refused_with_its_length_and_the_limit(monkeypatch):
+    monkeypatch.setattr(module, 'MAX_PATH_CELLS', 100)
+    client = Client(open_field(60, 30))
+    result = client.ask((0.05, 0.05), *[(0.05, 0.05), (5.95, 0.05)] * 20)
+    assert result.status == S.UNKNOWN
+    assert 'the path has 121 cells to 3 of 40 goals; it must have at most 100' in result.message
+    assert client.ask((0.05, 0.05), (5.95, 0.05)).status == S.FOUND
+
+
+def test_more_goals_than_the_limit_are_refused():
+    client = Client(open_field(5, 5))
+    with pytest.raises(ValueError, match='10001 goals; it must have 1 to 10000'):
+        client.ask((0.1, 0.1), *[(0.2, 0.2)] * (MAX_GOALS + 1))
+
+
+def test_a_changed_map_looks_at_few_segments_and_windows_however_many_goals_a_path_has(monkeypatch):
+    """All cells of the path are checked, at once; what takes a look at each segment is bounded."""
+    blocked = open_field(60, 30)
+    for x, y in zigzag(100):
+        blocked[int(y * 10), int(x * 10)] = True  # every segment ends beside its goal
+    client = Client(blocked)
+    result = client.ask((0.05, 0.05), *zigzag(100))
+    assert result.status == S.FOUND
+    looks, windows, could_shorten, nearest_free = [], [], routes._could_shorten, Grid.nearest_free
+    monkeypatch.setattr(routes, '_could_shorten', lambda *args: looks.append(1) or could_shorten(*args))
+    monkeypatch.setattr(Grid, 'nearest_free', lambda *args: windows.append(1) or nearest_free(*args))
+    monkeypatch.setattr(module, 'MAX_WINDOW_CELLS', 10 * 7**2)
+    client.block((59, 29))
+    assert client.ask((0.05, 0.05), *zigzag(100)).path is result.path
+    client.block((59, 29), free=True)
+    assert 1 <= len(looks) <= MAX_SHORTCUT_SEGMENTS
+    assert len(windows) <= 10
+    assert not client.path_planner.has_path, 'a goal might be reached now'
 
 
 def test_a_request_without_goals_is_refused():
-    with pytest.raises(ValueError, match='0 goals; it must have at least 1'):
+    with pytest.raises(ValueError, match='0 goals; it must have 1 to 10000'):
         Client(open_field(5, 5)).ask((0.1, 0.1))
 
 

@@ -7,15 +7,19 @@ the next request.
     path_planner = PathPlanner(settings, tolerance_m=0.5)
     path_planner.update_map(map_update)                               # every update
     path_planner.request(pose, [goal], start_is_robot=True)           # once a request
-    result = path_planner.step(search)                                # every tick, until result.path is not None
+    result = path_planner.step(search, goes_on)                       # every tick, until result.path is not None
+
+A step spends its share of the tick's budget, whatever the number of goals, and all steps together take work that grows
+linearly with the goals and the cells of the path.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +28,7 @@ from numpy.typing import NDArray
 from tb_planner.geometry import Box, Cell, MapGeometry, Pose2D, length_m
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.navigation.escape import EscapeFinder, no_escape_text
-from tb_planner.navigation.navigator import Search, Settings, end_pose, new_planner
+from tb_planner.navigation.navigator import Search, Settings, new_planner
 from tb_planner.navigation.route import Route, as_cell
 from tb_planner.search.grid import Grid, nearest_marked
 from tb_planner.search.planner import Status, TimeBoundedPlanner
@@ -32,8 +36,18 @@ from tb_planner.search.sight import clear
 
 SAME_GOAL_M = 1e-3
 """Goals that differ by at most this, in metres or radians, are the same: they may have gone through a transform."""
-MAX_SEGMENTS_PER_STEP = 16
-"""Segments that are searched for in one step; the next step goes on."""
+MAX_GOALS = 10_000
+"""Goals of a request."""
+MAX_PATH_CELLS = 2**16
+"""No further segment is searched for once the path has more cells than this: every change of the map checks all of it,
+some milliseconds of work. A single segment may be as long as the map allows."""
+JOINED_AT_ONCE = 4096
+"""A path of more cells is joined from its segments in a step of its own, some milliseconds of work."""
+SEGMENT_EXPANSIONS = 256
+"""About as many expansions take the time of a segment's other work, 40 microseconds."""
+MAX_WINDOW_CELLS = 2**17
+"""Cells around the goals of segments that end beside them, which a change of the map looks at, a millisecond of
+work."""
 PASSED_GOAL_M = 1.0
 """A robot that is this near to a goal, along the path, may have passed it; Nav2's trees count 0.7 m."""
 MAX_BEHIND_M = 1.0
@@ -63,6 +77,8 @@ class PathStatus(str, enum.Enum):
     """One of the goals and all cells within the path's tolerance of it are blocked."""
     NO_VALID_PATH = 'NO_VALID_PATH'
     """On the present map no path leads to the goal, or within the tolerance of it."""
+    UNKNOWN = 'UNKNOWN'
+    """The path would have too many cells."""
 
     __str__ = str.__str__
 
@@ -87,33 +103,19 @@ class PathRequest:
     """Whether the start is the robot's pose. Then a path serves as long as the robot is anywhere on it; else only if it
     begins at the start."""
 
+    @cached_property
+    def goal_poses(self) -> NDArray[np.float64]:
+        """(n, 3): x and y in metres, yaw."""
+        return np.array([(goal.x_m, goal.y_m, goal.yaw) for goal in self.goals])
+
     def goals_dropped(self, later: PathRequest) -> int | None:
         """The number of first goals that a later request no longer has; None if the others differ."""
         count = len(self.goals) - len(later.goals)
         if count < 0 or self.start_is_robot != later.start_is_robot:
             return None
-        return count if all(map(_is_same, self.goals[count:], later.goals)) else None
-
-
-def validate_request(
-    map_update: MapUpdate, request: PathRequest, escape: EscapeFinder, start_tolerance_m: float, tolerance_m: float
-) -> PathResult | None:
-    """The result of a request for which no search can begin, in Nav2's order; None if one can."""
-    geometry, start = map_update.geometry, request.start
-    size = f'the map of {geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
-    if not geometry.contains(geometry.cell_of(start)):
-        return PathResult(PathStatus.START_OUTSIDE_MAP, f'start {start} is outside {size}')
-    for goal in request.goals:
-        if not geometry.contains(geometry.cell_of(goal)):
-            return PathResult(PathStatus.GOAL_OUTSIDE_MAP, f'goal {goal} is outside {size}')
-    if escape.find(map_update, start, start_tolerance_m) is None:
-        text = f'start {start} is blocked, and {no_escape_text(geometry, start_tolerance_m)}'
-        return PathResult(PathStatus.START_OCCUPIED, text)
-    for goal in request.goals:
-        if map_update.grid.nearest_free(geometry.cell_of(goal), geometry.whole_cells(tolerance_m)) is None:
-            text = f'goal {goal} is blocked, and so is all within {tolerance_m:g} m'
-            return PathResult(PathStatus.GOAL_OCCUPIED, text)
-    return None
+        apart = self.goal_poses[count:] - later.goal_poses
+        apart[:, 2] = np.remainder(apart[:, 2] + math.pi, math.tau) - math.pi
+        return count if np.abs(apart).max() <= SAME_GOAL_M else None
 
 
 class PathPlanner:
@@ -126,9 +128,12 @@ class PathPlanner:
         self._request: PathRequest | None = None
         self._escape = EscapeFinder()
         self._segment_planner = SegmentPlanner()
+        self._goal_cells: NDArray[np.int32] | None = None  # of the request, on the present map
         self._segments: list[_Segment] = []  # those found so far
-        self._route: Route | None = None  # along these segments
-        self._path: Route | None = None  # the same route, once it reaches the last goal
+        self._beside: list[_Segment] = []  # of these, those that end beside their goals
+        self._cells = 0  # of these segments
+        self._cost = 0  # the lowest one of these segments on the maps seen so far
+        self._path: Route | None = None  # along these segments, once they reach the last goal
         self._held: Route | None = None  # an older path that a search is to replace
 
     # -------------------------------------------------------------------------------------------------- requests
@@ -147,45 +152,48 @@ class PathPlanner:
         controller_stopped: nobody follows the last path, so that the result may leave out what the robot has
         passed."""
         request = PathRequest(start, tuple(goals), start_is_robot)
-        if not request.goals:
-            raise ValueError('the request has 0 goals; it must have at least 1')
+        if not 1 <= len(request.goals) <= MAX_GOALS:
+            raise ValueError(f'the request has {len(request.goals)} goals; it must have 1 to {MAX_GOALS}')
         map_update, before = self._map, self._request
         serves, held = False, None
         if map_update is not None and before is not None:
             serves = self._serves(map_update, before, request)
             held = self._held if self._is_held_for(map_update, before, request) else None
         if not serves:
-            self._request = request
+            self._request, self._goal_cells = request, None
             self._search_afresh()
         self._held = held
         if controller_stopped:
             if self._path is not None:
-                self._route = self._path = _ahead_of_robot(self._path)
+                self._path = _ahead_of_robot(self._path)
             if self._held is not None:
                 self._held = _ahead_of_robot(self._held)
         return serves
 
-    def step(self, search: Search) -> PathResult:
-        """Spends the budget of `search`, and returns the state of the request."""
+    def step(self, search: Search, goes_on: Callable[[int], bool] = lambda _: True) -> PathResult:
+        """Spends the budget of `search`, and returns the state of the request.
+
+        goes_on: whether there is time for more after work of about so many expansions; see BudgetShare."""
         map_update, request = self._map, self._request
         if request is None:
             raise ValueError('there is no request; call request() first')
         if map_update is None:
             return PathResult(PathStatus.WAITING_FOR_MAP, 'there is no map yet')
         if self._path is None:
-            tolerances_m = self._settings.start_tolerance_m, self._tolerance_m
-            refused = validate_request(map_update, request, self._escape, *tolerances_m)
+            refused = self._refused(map_update, request) or self._search(map_update, request, search, goes_on)
             if refused is not None:
                 self._search_afresh()
                 return refused
-            self._search(map_update, request, search)
         if self._path is not None:
             return PathResult(PathStatus.FOUND, '', self._path)
+        found, goals = len(self._segments), len(request.goals)
         if self._segment_planner.has_no_path:
-            goal = request.goals[len(self._segments)]
-            text = f'no path leads to {goal}, or within {self._tolerance_m:g} m of it, on the present map'
+            text = (
+                f'no path leads to {request.goals[found]}, or within {self._tolerance_m:g} m of it, on the present map'
+            )
             return PathResult(PathStatus.NO_VALID_PATH, text)
-        return PathResult(PathStatus.SEARCHING, 'the search is not finished')
+        reached = f': it has reached {found} of {goals} goals' if goals > 1 else ''
+        return PathResult(PathStatus.SEARCHING, f'the search is not finished{reached}')
 
     @property
     def has_path(self) -> bool:
@@ -212,19 +220,23 @@ class PathPlanner:
         self._segment_planner.update_map(map_update)
         if self._held is not None and not self._held.is_valid(map_update.grid):
             self._held = None
-        if self._route is None or not map_update.change:
+        route = self._path if self._path is not None else self._route_so_far(map_update.geometry)
+        if route is None or not map_update.change:
             return
         algorithm, min_improvement = self._settings.algorithm, self._settings.min_improvement
-        is_valid = self._route.is_valid(map_update.grid)
-        reason = self._route.replan_reason(map_update.grid, map_update.change, algorithm, min_improvement)
+        is_valid = route.is_valid(map_update.grid)
+        reason = route.replan_reason(map_update.grid, map_update.change, algorithm, min_improvement)
         if not is_valid or reason or self._could_end_nearer(map_update):
             self._search_afresh(self._path if self._path is not None and is_valid else self._held)
+        elif route.expected_cost is not None:
+            self._cost = route.expected_cost
 
     def _move(self, before: MapUpdate | None, map_update: MapUpdate) -> None:
         """Moves the path to a map of another geometry. A path that ends at its goals, and is valid as it is, stays;
         one that ends near them is held, since it might come nearer now. The search starts over."""
-        stays = self._path is not None and all(segment.reaches_goal for segment in self._segments)
+        stays = self._path is not None and not self._beside
         route = self._held if self._path is None else self._path
+        self._goal_cells = None
         self._search_afresh()
         if before is None or route is None or len(route.points_ahead_m) < 2:
             return
@@ -233,18 +245,20 @@ class PathPlanner:
             return
         route.expected_cost = route.cost(map_update.grid)
         if stays:
-            self._route = self._path = route
+            self._path = route
         else:
             self._held = route
 
     def _could_end_nearer(self, map_update: MapUpdate) -> bool:
         """Whether a segment that ends beside its goal could now end at the goal, or nearer to it."""
         tolerance = map_update.geometry.whole_cells(self._tolerance_m)
+        if len(self._beside) > max(MAX_WINDOW_CELLS // (2 * tolerance + 1) ** 2, 1):
+            return _frees_cells(map_update)
         return any(
             _frees_cells(map_update)
             if segment.is_cut_off
             else map_update.grid.nearest_free(segment.goal, tolerance) != segment.last_cell
-            for segment in self._segments
+            for segment in self._beside
         )
 
     # -------------------------------------------------------------------------------------------------- kept results
@@ -296,30 +310,104 @@ class PathPlanner:
         near = map_update.geometry.whole_cells(PASSED_GOAL_M)
         if path.cell_ends[goals - 1] - path.passed > near or path.cell_ends[goals] < path.passed:
             return False
-        self._route = self._path = path.remainder(path.first_point, goals)
-        self._segments, self._request = self._segments[goals:], request
+        self._path = path.remainder(path.first_point, goals)
+        self._beside = self._beside[sum(not segment.reaches_goal for segment in self._segments[:goals]) :]
+        self._segments, self._request, self._goal_cells = self._segments[goals:], request, None
         return True
 
     # -------------------------------------------------------------------------------------------------- the search
     def _search_afresh(self, held: Route | None = None) -> None:
         """Drops what was found; the next step begins a new search."""
         self._segment_planner.stop()
-        self._segments, self._route, self._path, self._held = [], None, None, held
+        self._segments, self._beside, self._cells, self._cost = [], [], 0, 0
+        self._path, self._held = None, held
 
-    def _search(self, map_update: MapUpdate, request: PathRequest, search: Search) -> None:
-        for _ in range(MAX_SEGMENTS_PER_STEP):
+    def _refused(self, map_update: MapUpdate, request: PathRequest) -> PathResult | None:
+        """The result of a request for which no search can begin, in Nav2's order; None if one can. Whether a goal is
+        blocked is found out when its segment begins, as in Nav2."""
+        geometry, start = map_update.geometry, request.start
+        size = f'the map of {geometry.width} x {geometry.height} cells of {geometry.resolution_m:g} m'
+        if not geometry.contains(geometry.cell_of(start)):
+            return PathResult(PathStatus.START_OUTSIDE_MAP, f'start {start} is outside {size}')
+        if self._goal_cells is None:
+            with np.errstate(invalid='ignore', over='ignore'):
+                cells = np.floor(geometry.to_grid_array(request.goal_poses[:, :2]))
+                inside = ((cells >= 0) & (cells < (geometry.width, geometry.height))).all(axis=1)  # nan is not
+            if not inside.all():
+                goal = request.goals[int(inside.argmin())]
+                return PathResult(PathStatus.GOAL_OUTSIDE_MAP, f'goal {goal} is outside {size}')
+            self._goal_cells = cells.astype(np.int32)
+        if self._escape.find(map_update, start, self._settings.start_tolerance_m) is None:
+            text = f'start {start} is blocked, and {no_escape_text(geometry, self._settings.start_tolerance_m)}'
+            return PathResult(PathStatus.START_OCCUPIED, text)
+        return None
+
+    def _search(
+        self, map_update: MapUpdate, request: PathRequest, search: Search, goes_on: Callable[[int], bool]
+    ) -> PathResult | None:
+        """Searches for segments as long as the budget allows; the result of a request that has to be refused."""
+        first, has_time = len(self._segments), True
+        while has_time and len(self._segments) < len(request.goals):
+            if (refused := self._goal_refused(map_update, request)) is not None:
+                return refused
             if not self._search_segment(map_update, request, search):
-                return
-            route = _route_along(self._segments, map_update.geometry, request)
-            if not route.is_valid(map_update.grid):  # a rule that never restarts leads on through new obstacles
-                self._search_afresh(self._held)
-                return
-            route.expected_cost = route.cost(map_update.grid)
-            self._route = route
-            if len(self._segments) == len(request.goals):
-                self._route = self._path = self._unless_held_serves(route, map_update.grid)
-                self._held = None
-                return
+                break
+            has_time = goes_on(SEGMENT_EXPANSIONS)
+        if not self._check_segments(map_update, first) or len(self._segments) < len(request.goals):
+            return None
+        if len(self._segments) > max(first, 1) and self._cells > JOINED_AT_ONCE:  # the next step joins them
+            return None
+        if (route := self._route_so_far(map_update.geometry)) is not None:
+            self._path = self._unless_held_serves(route, map_update.grid)
+            self._held = None
+        return None
+
+    def _goal_refused(self, map_update: MapUpdate, request: PathRequest) -> PathResult | None:
+        """The result of a request to whose next goal no search can begin; None if one can."""
+        found, geometry = len(self._segments), map_update.geometry
+        if self._cells > MAX_PATH_CELLS:
+            text = f'the path has {self._cells} cells to {found} of {len(request.goals)} goals'
+            return PathResult(PathStatus.UNKNOWN, f'{text}; it must have at most {MAX_PATH_CELLS}: request fewer goals')
+        if map_update.grid.nearest_free(self._goal_cell(), geometry.whole_cells(self._tolerance_m)) is None:
+            text = f'goal {request.goals[found]} is blocked, and so is all within {self._tolerance_m:g} m'
+            return PathResult(PathStatus.GOAL_OCCUPIED, text)
+        return None
+
+    def _check_segments(self, map_update: MapUpdate, first: int) -> bool:
+        """Takes the cost of the segments found since the first one. Whether they are valid: a rule that never restarts
+        leads on through new obstacles; then the search starts over."""
+        if first == len(self._segments):
+            return True
+        route = Route.from_cells(np.concatenate(_joined(self._segments[first:])), map_update.geometry)
+        if not route.is_valid(map_update.grid):
+            self._search_afresh(self._held)
+            return False
+        self._cost += route.cost(map_update.grid)
+        return True
+
+    def _route_so_far(self, geometry: MapGeometry) -> Route | None:
+        """From the start itself, through the cells' centres, to the goals themselves, or to the cells that replace
+        them; None before the first segment."""
+        request, segments, goal_cells = self._request, self._segments, self._goal_cells
+        if request is None or goal_cells is None or not segments:
+            return None
+        parts = _joined(segments)
+        cells = np.concatenate(parts)
+        points_m = geometry.to_world_array(cells)
+        cell_ends = np.cumsum([len(part) for part in parts]) - 1
+        reached = (cells[cell_ends] == goal_cells[: len(segments)]).all(axis=1)
+        goals_m = request.goal_poses[: len(segments), :2]
+        points_m[cell_ends] = np.where(reached[:, None], goals_m, points_m[cell_ends])
+        start_m = request.start.x_m, request.start.y_m
+        if cell_ends[0] > 0 and as_cell(cells[0]) == geometry.cell_of(request.start):
+            points_m[0] = start_m
+        elif tuple(points_m[0].tolist()) != start_m:  # an escape cell, or the goal's own: the start is a point before
+            points_m = np.vstack((start_m, points_m))
+        before = len(points_m) - len(cells)
+        goals = request.goals[: len(segments)]
+        route = Route(points_m, cells, np.arange(len(cells)) + before, (cell_ends + before).tolist(), goals)
+        route.expected_cost = self._cost
+        return route
 
     def _unless_held_serves(self, route: Route, grid: Grid) -> Route:
         """The route that was found, or the older path, so that the result stays the same: if the route is just the rest
@@ -343,11 +431,20 @@ class PathPlanner:
             start = self._escape.find(map_update, request.start, self._settings.start_tolerance_m)
         if start is None:  # obstacles may be newer than they were a moment ago; the next step refuses the request
             return False
-        goal = map_update.geometry.cell_of(request.goals[len(self._segments)])
-        segment = self._segment_planner.step(map_update, (start, goal), self._settings, self._tolerance_m, search)
-        if segment is not None:
-            self._segments.append(segment)
-        return segment is not None
+        ends = start, self._goal_cell()
+        segment = self._segment_planner.step(map_update, ends, self._settings, self._tolerance_m, search)
+        if segment is None:
+            return False
+        self._segments.append(segment)
+        self._cells += len(segment.cells)
+        if not segment.reaches_goal:
+            self._beside.append(segment)
+        return True
+
+    def _goal_cell(self) -> Cell:
+        """The cell of the next goal."""
+        assert self._goal_cells is not None
+        return as_cell(self._goal_cells[len(self._segments)])
 
 
 class _Segment(NamedTuple):
@@ -464,24 +561,9 @@ def _frees_cells(map_update: MapUpdate) -> bool:
     return change is not None and len(change.decreased if map_update.grid.corner_cutting else change.unblocked) > 0
 
 
-def _route_along(segments: Sequence[_Segment], geometry: MapGeometry, request: PathRequest) -> Route:
-    """From the start itself, through the cells' centres, to the goals themselves, or to the cells that replace
-    them."""
-    parts = [segments[0].cells, *(segment.cells[1:] for segment in segments[1:])]
-    cells = np.concatenate(parts)
-    points_m = geometry.to_world_array(cells)
-    cell_ends = np.cumsum([len(part) for part in parts]) - 1
-    goals = request.goals[: len(segments)]
-    for end, segment, goal in zip(cell_ends, segments, goals, strict=True):
-        there = end_pose(geometry, goal, segment.last_cell)
-        points_m[end] = there.x_m, there.y_m
-    start_m = request.start.x_m, request.start.y_m
-    if cell_ends[0] > 0 and as_cell(cells[0]) == geometry.cell_of(request.start):
-        points_m[0] = start_m
-    elif tuple(points_m[0].tolist()) != start_m:  # an escape cell, or the goal's own: the start is a point before it
-        points_m = np.vstack((start_m, points_m))
-    before = len(points_m) - len(cells)
-    return Route(points_m, cells, np.arange(len(cells)) + before, (cell_ends + before).tolist(), goals)
+def _joined(segments: Sequence[_Segment]) -> list[NDArray[np.int32]]:
+    """The cells of segments, each without the one where the segment before it ends."""
+    return [segments[0].cells, *(segment.cells[1:] for segment in segments[1:])]
 
 
 def _ahead_of_robot(path: Route) -> Route:

@@ -13,6 +13,7 @@ about the same map. Costs are the kernel's integers, and the rule to replan is t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,12 @@ REPAIR_MARGIN = 2
 """Cells around a gap in which a repair may lead."""
 MAX_DECREASED = 2**17
 """If the costs of more cells decreased at once, they are not looked at: the map counts as another one."""
-MAX_CHECKED_CELLS = 2**20
-"""Cells under the points of a path that invalid_points() looks at; what lies beyond counts as invalid."""
+MAX_SHORTCUT_SEGMENTS = 32
+"""Segments ahead of the robot, at most, that a change of the map looks at for a shortcut, some milliseconds of work;
+fewer if the costs of many cells decreased. Whether a segment is valid, and what it costs, is checked for all."""
+MAX_CHECKED_CELLS = 2**17
+"""Cells under the points of a path that invalid_points() looks at, some 10 ms of work; what lies beyond counts as
+invalid."""
 MAX_OUTLINE_POINTS = 2**18
 """Points of a robot's outline times its places along a path that collisions() looks at, some 10 ms of work."""
 MAX_LOOKS = 64
@@ -109,10 +114,10 @@ class Route:
         self.point_of = point_of
         self.passed = 0
         """How many cells lie behind the robot."""
-        last = len(cells) - 1
-        self.cell_ends = [  # -1 is a segment before the first cell
-            min(int(np.searchsorted(point_of, end)), last) if end >= point_of[0] else -1 for end in self.ends
-        ]
+        ends = np.array(self.ends, np.intp)
+        cell_ends = np.minimum(np.searchsorted(point_of, ends), len(cells) - 1)
+        self.cell_ends: list[int] = np.where(ends >= point_of[0], cell_ends, -1).tolist()
+        """Of each segment, the index of its last cell; -1 is a segment before the first cell."""
 
     @classmethod
     def from_cells(cls, cells: NDArray[np.int32], geometry: MapGeometry) -> Route:
@@ -220,13 +225,12 @@ class Route:
             return RestartReason.EAGER
         if rule.invalid_route and not self.is_valid(grid):
             return RestartReason.BLOCKED
-        costs = [_cost(grid, self.cells[first : end + 1]) for first, end in self._segments()]
-        cost = sum(costs)
+        cost = self.cost(grid)
         expected = cost if self.expected_cost is None else self.expected_cost
         if rule.invalid_route and cost > expected * (1.0 + min_improvement):
             return RestartReason.COST_INCREASED
         self.expected_cost = min(expected, cost)
-        if rule.shortcut and self._shortcut_opened(grid, change, algorithm, min_improvement, costs):
+        if rule.shortcut and self._shortcut_opened(grid, change, algorithm, min_improvement):
             return RestartReason.SHORTCUT_OPENED
         return None
 
@@ -256,20 +260,19 @@ class Route:
                 yield first, end
                 first = end
 
-    def _shortcut_opened(
-        self, grid: Grid, change: GridChange, algorithm: Algorithm, min_improvement: float, costs: list[int]
-    ) -> bool:
-        """RestartSearch?(), the part about costs that decreased: w c' < what remains, for each segment by itself."""
+    def _shortcut_opened(self, grid: Grid, change: GridChange, algorithm: Algorithm, min_improvement: float) -> bool:
+        """RestartSearch?(), the part about costs that decreased: w c' < what remains, for each segment by itself, as
+        far as the work for one change is bounded."""
         if len(change.decreased) == 0 or algorithm.w_g == 0:  # greedy search promises nothing about costs
             return False
         if len(change.decreased) > MAX_DECREASED:
             return True
-        return any(
-            _could_shorten(
-                grid, change, self.cells[first], self.cells[end], shortcut_limit(cost, algorithm, min_improvement)
-            )
-            for (first, end), cost in zip(self._segments(), costs, strict=True)
-        )
+        segments = min(2 * MAX_DECREASED // len(change.decreased), MAX_SHORTCUT_SEGMENTS)
+        for first, end in islice(self._segments(), segments):
+            limit = shortcut_limit(_cost(grid, self.cells[first : end + 1]), algorithm, min_improvement)
+            if _could_shorten(grid, change, self.cells[first], self.cells[end], limit):
+                return True
+        return False
 
     def _with_first_gap_closed(self, grid: Grid) -> Route | None:
         """The route with its first gap closed, or without its first cells if these are blocked; None if that is not

@@ -46,14 +46,14 @@ from tb_planner.errors import TbPlannerError, cut
 from tb_planner.geometry import Pose2D, headings
 from tb_planner.maps.cdr import BadMessage
 from tb_planner.navigation.loop import LoopSettings, TickContext
-from tb_planner.navigation.path_planner import PathPlanner, PathResult, PathStatus
+from tb_planner.navigation.path_planner import MAX_GOALS, PathPlanner, PathResult, PathStatus
 from tb_planner.navigation.route import Route
 from tb_planner.ros.diagnostics import TickStats
 from tb_planner.ros.main import new_executor, spin_once
 from tb_planner.ros.pose_source import RobotPose, TransformNotReady, pose_from_message
 from tb_planner.ros.publishers import LATCHED
 from tb_planner.ros.throttled_log import ThrottledLog
-from tb_planner.search.planner import TickBudget
+from tb_planner.search.planner import BudgetShare, TickBudget
 
 BURST = QoSProfile(depth=256)
 """For requests that arrive at once; with ROS's own depth of 10 the rest would never get a response."""
@@ -66,6 +66,9 @@ LAST_ROUNDS = 200
 """Rounds after the last task: results are sent by tasks that tasks have made, one a round."""
 POSES_AT_ONCE = 200
 """How many poses of a path's message are made in one piece; each takes about ten microseconds."""
+GOALS_AT_ONCE, GOAL_EXPANSIONS = 32, 64
+"""How many goals of a request are brought into the map's frame in one piece, and the expansions that take about as long
+as one of them, ten microseconds."""
 EXPIRED_S = 1.0
 """A request that is late by this and two ticks more ends without a tick; a tick might have an older path for it."""
 
@@ -76,7 +79,8 @@ _UNFINISHED = (PathStatus.SEARCHING, PathStatus.WAITING_FOR_MAP)
 _FOLLOWING = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_CANCELING)
 
 PublishPath = Callable[[NDArray[np.float64], float], None]
-"""Publishes the points of a path, and the heading at its end."""
+"""Publishes the points of a path, and the heading at its end; called by the thread of the actions, because a long path
+takes some ten milliseconds."""
 
 
 # ------------------------------------------------------------------------------------------------------ the server
@@ -249,9 +253,9 @@ class PathServer:
         self._end(request, error, text, request.planning_time_s)
         return True
 
-    def succeed(self, request: ActionRequest, path: PathMessage) -> bool:
-        """Ends a request with a path, whose message the thread of the actions makes; returns False if it has ended
-        already."""
+    def succeed(self, request: ActionRequest, path: PathMessage, publish: Callable[[], None]) -> bool:
+        """Ends a request with a path, whose message the thread of the actions makes and publishes; returns False if it
+        has ended already."""
         if not self._drop(request):
             return False
         planning_time_s = request.planning_time_s
@@ -259,6 +263,8 @@ class PathServer:
         def go_on() -> None:
             if path.go_on():
                 self._execute(request, 'NONE', '', planning_time_s, path)
+                if self._is_active:
+                    publish()
             else:
                 self._thread.do(go_on)  # after goals that have come meanwhile
 
@@ -403,7 +409,8 @@ class ComputePathHandler:
         self._request: ActionRequest | None = None  # that the path planner works on
         self._unplaced: ActionRequest | None = None  # that waits for a transform
         self._unplaced_s = 0.0  # since when
-        self._goals: tuple[Pose2D, ...] = ()
+        self._goals: list[Pose2D] = []  # of the request, as far as they are in the map's frame
+        self._placed: ActionRequest | None = None  # that these goals belong to
         self._failed_on: int | None = None  # the number of the map on which the last request had no path
         self._start = Pose2D(0.0, 0.0)
         self._message: PathMessage | None = None  # of the path that was sent last
@@ -429,22 +436,22 @@ class ComputePathHandler:
     def forget(self) -> None:
         self._searches_before += self._planner.searches
         self._planner = self._new_planner()
-        self._request = self._message = None
+        self._request = self._placed = self._message = None
 
     def tick(self, context: TickContext, budget: TickBudget) -> None:
-        request = None
+        request = self._server.current()
+        share = None if request is None else budget.share()  # the time for the map counts, too
         try:
             if context.map_update is not None:
                 self._planner.update_map(context.map_update)
-            request = self._server.current()
-            if request is not None:
-                self._handle(request, context, budget)
+            if request is not None and share is not None:
+                self._handle(request, context, share)
         except Exception as error:
             self._log.error('path', f'path request failed: {traceback.format_exc()}')
             self.forget()
             if context.map is not None:
                 self._planner.update_map(replace(context.map, change=None))
-            if request := request or self._server.current():
+            if request is not None:
                 self._server.fail(request, 'UNKNOWN', f'internal error: {error!r}')
 
     def expire(self) -> None:
@@ -454,13 +461,13 @@ class ComputePathHandler:
             self._time_out(request, 'there was no tick in time')
 
     # -------------------------------------------------------------------------------------------------- a request
-    def _handle(self, request: ActionRequest, context: TickContext, budget: TickBudget) -> None:
+    def _handle(self, request: ActionRequest, context: TickContext, share: BudgetShare) -> None:
         """A request that fails on the same map as the one before waits for the next map: between the two, a behaviour
         tree clears the costmap. Nav2's service get_costmap is no help, because a costmap that was just cleared has no
         walls until its next update, after which it is published."""
         try:
             self._validate(request)
-            result = self._search(request, context, budget)
+            result = self._search(request, context, share)
         except TransformNotReady:  # the next tick may have it
             return
         except RequestFailed as failure:
@@ -472,43 +479,58 @@ class ComputePathHandler:
             if self._failed_on != context.maps_taken or self._is_late(request) or request.age_s > NEXT_MAP_S:
                 self._failed_on = context.maps_taken
                 self._fail(request, result.status.value, result.message)
-        elif self._is_late(request) and self._planner.held_path is not None and not context.map_lost:
+        elif not self._is_late(request):
+            return
+        elif self._request is request and self._planner.held_path is not None and not context.map_lost:
             self._succeed(request, self._planner.held_path, context)
-        elif self._is_late(request):
+        else:
             self._time_out(request, result.message)
 
     def _validate(self, request: ActionRequest) -> None:
         """What can be checked without a map."""
-        if not goals_of(request.message):
+        goals = goal_count(request.message)
+        if goals == 0:
             raise RequestFailed('NO_VIAPOINTS_GIVEN', 'the request has 0 goals; it must have at least 1')
+        if goals > MAX_GOALS:
+            raise RequestFailed('UNKNOWN', f'the request has {goals} goals; it must have at most {MAX_GOALS}')
         if why := planner_error(request.message, self._parameters()):
             raise RequestFailed('INVALID_PLANNER', why)
 
-    def _search(self, request: ActionRequest, context: TickContext, budget: TickBudget) -> PathResult:
+    def _search(self, request: ActionRequest, context: TickContext, share: BudgetShare) -> PathResult:
         if context.map is None:
             return PathResult(PathStatus.WAITING_FOR_MAP, 'there is no map yet')
         if context.map_lost:
             timeout_s = self._parameters().map_timeout_s
             return PathResult(PathStatus.WAITING_FOR_MAP, f'the map is older than {timeout_s} s')
-        if self._request is not request:
-            self._begin(request, context)
-        return self._planner.step(budget.search_for)
+        if self._request is not request and not self._begin(request, context, share):
+            text = f'{len(self._goals)} of {goal_count(request.message)} goals are in the map frame'
+            return PathResult(PathStatus.SEARCHING, text)
+        return self._planner.step(share.search_for, share.goes_on)
 
-    def _begin(self, request: ActionRequest, context: TickContext) -> None:
-        """Raises TransformNotReady while it waits for transforms, as Nav2's planner server does."""
+    def _begin(self, request: ActionRequest, context: TickContext, share: BudgetShare) -> bool:
+        """Whether the search may begin: all goals are in the map's frame. Raises TransformNotReady while it waits for
+        transforms, as Nav2's planner server does."""
         message = request.message
+        if self._placed is not request:
+            self._placed, self._goals = request, []
         try:
             start = self._to_map(message.start, 'start') if message.use_start else self._robot(context)
-            goals = tuple(self._to_map(goal, 'goal') for goal in goals_of(message))
+            has_time = True
+            while has_time and (some := goals_of(message, len(self._goals), GOALS_AT_ONCE)):
+                self._goals += [self._to_map(goal, 'goal') for goal in some]
+                has_time = share.goes_on(len(some) * GOAL_EXPANSIONS)
         except BadMessage as error:
             if isinstance(error, TransformNotReady) and not self._has_waited(request):
                 raise
             raise RequestFailed('TF_ERROR', str(error)) from error
+        if len(self._goals) < goal_count(message):
+            return False
         # it has begun with our last path, and with another one since: that of a fallback, or ours once more
         began_anew = self._controller.paths_begun - self._paths_begun > 1
         stopped = self._controller.has_stopped or began_anew
-        self._planner.request(start, goals, start_is_robot=not message.use_start, controller_stopped=stopped)
-        self._request, self._start, self._goals = request, start, goals
+        self._planner.request(start, self._goals, start_is_robot=not message.use_start, controller_stopped=stopped)
+        self._request, self._start = request, start
+        return True
 
     def _robot(self, context: TickContext) -> Pose2D:
         if context.pose is None:
@@ -536,10 +558,10 @@ class ComputePathHandler:
             message = PathMessage(path, yaws, self._start.yaw, context.frame, self._stamp())
             self._message, self._along_path = message, along_path
             self._paths_begun = self._controller.paths_begun
-        if self._server.succeed(request, message):
+        last_yaw = self._goals[-1].yaw
+        if self._server.succeed(request, message, lambda: self._publish_path(path.points_m, last_yaw)):
             self.found += 1
             self.unchanged += not is_new
-            self._publish_path(path.points_m, self._goals[-1].yaw)
 
     def _is_late(self, request: ActionRequest, by_s: float = 0.0) -> bool:
         return request.age_s > self._parameters().max_planning_time_s + by_s
@@ -558,17 +580,25 @@ class ComputePathHandler:
 
 
 # ------------------------------------------------------------------------------------------------------ messages
-def goals_of(request: Any) -> list[PoseStamped]:
-    """The goals of a request of either action: `goal`, after the `viapoints` of later versions; or `goals`, which is a
-    list in Jazzy and a nav_msgs/Goals with its own header in later versions."""
+def goal_count(request: Any) -> int:
+    """How many goals a request of either action has: `goal`, after the `viapoints` of later versions; or `goals`, which
+    is a list in Jazzy and a nav_msgs/Goals with its own header in later versions."""
     if hasattr(request, 'goal'):
-        return [*getattr(request, 'viapoints', ()), request.goal]
-    goals = request.goals
-    if not hasattr(goals, 'goals'):
-        return list(goals)
-    for goal in goals.goals:
-        goal.header.frame_id = goal.header.frame_id or goals.header.frame_id
-    return list(goals.goals)
+        return len(getattr(request, 'viapoints', ())) + 1
+    return len(getattr(request.goals, 'goals', request.goals))
+
+
+def goals_of(request: Any, first: int = 0, count: int = MAX_GOALS) -> list[PoseStamped]:
+    """Some of these goals."""
+    some = slice(first, first + count)
+    if hasattr(request, 'goal'):
+        viapoints = getattr(request, 'viapoints', ())
+        return [*viapoints[some], *([request.goal] if some.start <= len(viapoints) < some.stop else ())]
+    goals = getattr(request.goals, 'goals', request.goals)[some]
+    if hasattr(request.goals, 'header'):
+        for goal in goals:
+            goal.header.frame_id = goal.header.frame_id or request.goals.header.frame_id
+    return list(goals)
 
 
 def planner_error(request: Any, parameters: PlannerParameters) -> str:
@@ -601,12 +631,15 @@ class PathMessage:
     def __init__(self, path: Route, yaws: Sequence[float | None], start_yaw: float, frame: str, stamp: Time) -> None:
         """yaws: the heading at each of its goals; None is along the path."""
         self.path = path
-        self._looks = directions(path, yaws, start_yaw)
+        self._yaws, self._start_yaw = yaws, start_yaw
+        self._looks: list[float] = []
         self._message = Path(header=Header(frame_id=frame, stamp=stamp))
         self._poses: list[PoseStamped] = []
 
     def go_on(self) -> bool:
         """Makes another piece; returns whether the message is complete."""
+        if not self._looks:
+            self._looks = directions(self.path, self._yaws, self._start_yaw)
         header = Header(frame_id=self._message.header.frame_id)
         piece = slice(len(self._poses), len(self._poses) + POSES_AT_ONCE)
         self._poses += _poses(header, self.path.points_m[piece], self._looks[piece])

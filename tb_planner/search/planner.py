@@ -704,35 +704,78 @@ class TickBudget:
         self.spent_s += other.spent_s
         self.expansions += other.expansions
 
-    def search_for(self, planner: TimeBoundedPlanner) -> Status:
-        """Searches with an equal share of what is left, and one chunk at least, so that every tick makes progress."""
+    def share(self) -> BudgetShare:
+        """Begins an equal share of what is left."""
         searches, self._searches_left = max(self._searches_left, 1), self._searches_left - 1
-        first = planner.expansions
-        if self.expansions_per_tick:
-            status = planner.search(max((self.expansions_per_tick - self.expansions) // searches, 1))
-            self.expansions += planner.expansions - first
-            return status
         share_s = max((self._limit_s - self.spent_s) / searches, 0.0)
-        began_s = now_s = self._clock()
-        while True:
-            chunk = self._fitting(began_s + share_s - now_s)
-            chunk_began_s, before = now_s, planner.expansions
-            status = planner.search(chunk)
-            now_s, expanded = self._clock(), planner.expansions - before
-            if planner.goal_found or status in (Status.NO_PATH, Status.AT_GOAL):
-                break
-            if expanded >= chunk:
-                self._chunk, self._chunk_s = expanded, now_s - chunk_began_s
-            if began_s + share_s - now_s <= MIN_TIME_FRACTION * share_s:
-                break
-        self.spent_s += now_s - began_s
-        self.expansions += planner.expansions - first
-        return status
+        return BudgetShare(self, share_s, (self.expansions_per_tick - self.expansions) // searches)
+
+    def search_for(self, planner: TimeBoundedPlanner) -> Status:
+        """Searches with a share, and for one chunk at least, so that every tick makes progress."""
+        return self.share().search_for(planner)
 
     def _fitting(self, left_s: float) -> int:
         """The expansions that half of the time left allows, since the pace may change; not many more than last time."""
         pace = self._chunk / max(self._chunk_s, 1e-9)
         return max(min(int(left_s / 2 * pace), MAX_CHUNK_GROWTH * self._chunk), MIN_CHUNK)
+
+
+class BudgetShare:
+    """What one goal or request may spend in a tick, on several searches and on all that it does between them.
+
+    Of a time, all counts from the beginning of the share; of expansions, what goes_on() is given counts, too.
+
+    share = budget.share()
+    while share.search_for(planner) == Status.AT_GOAL and share.goes_on(256):
+        planner = next_planner()
+    """
+
+    def __init__(self, budget: TickBudget, share_s: float, expansions: int) -> None:
+        self._budget = budget
+        self._expansions_left = expansions
+        self._spent_until_s = 0.0 if budget.expansions_per_tick else budget._clock()
+        self._end_s = self._spent_until_s + share_s
+        self._share_s = share_s
+
+    def goes_on(self, expansions: int) -> bool:
+        """Whether something is left after work that took about as long as this many expansions."""
+        if self._budget.expansions_per_tick:
+            self._expansions_left -= expansions
+            return self._expansions_left > 0
+        return self._spend(self._budget._clock()) > 0
+
+    def search_for(self, planner: TimeBoundedPlanner) -> Status:
+        """Searches until the share is spent, and for one chunk at least."""
+        budget, first = self._budget, planner.expansions
+        if budget.expansions_per_tick:
+            status = planner.search(max(self._expansions_left, 1))
+            self._expansions_left -= planner.expansions - first
+        else:
+            status = self._search_in_time(planner)
+        budget.expansions += planner.expansions - first
+        return status
+
+    def _search_in_time(self, planner: TimeBoundedPlanner) -> Status:
+        budget = self._budget
+        now_s = budget._clock()
+        while True:
+            chunk = budget._fitting(self._end_s - now_s)
+            chunk_began_s, before = now_s, planner.expansions
+            status = planner.search(chunk)
+            now_s, expanded = budget._clock(), planner.expansions - before
+            left_s = self._spend(now_s)
+            if planner.goal_found or status in (Status.NO_PATH, Status.AT_GOAL):
+                return status
+            if expanded >= chunk:
+                budget._chunk, budget._chunk_s = expanded, now_s - chunk_began_s
+            if left_s <= MIN_TIME_FRACTION * self._share_s:
+                return status
+
+    def _spend(self, now_s: float) -> float:
+        """Takes the time since the last call off the budget; returns what is left of the share."""
+        self._budget.spent_s += now_s - self._spent_until_s
+        self._spent_until_s = now_s
+        return self._end_s - now_s
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,8 @@ def test_an_error_is_reported_to_the_request_that_caused_it():
     server.current = lambda: next(requests)
     server.fail = lambda request, error, text: failures.append((request, error))
     update = MapUpdate(MapGeometry(30, 20, 0.1), Grid(np.zeros((20, 30), bool)), None)
-    handler_of(server).tick(TickContext(0.0, 'map', None, update, None, False, 1), None)  # without a source of poses
+    context = TickContext(0.0, 'map', None, update, None, False, 1)
+    handler_of(server).tick(context, TickBudget())  # without a source of poses
     assert failures == [(first, 'UNKNOWN')]
 
 
