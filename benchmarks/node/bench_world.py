@@ -74,6 +74,8 @@ class BenchScene:
     patches: bool = True
     thing: int = 6
     """Side of what comes and goes, in cells."""
+    changes: bool = True
+    """Whether anything comes and goes."""
 
 
 class Robot:
@@ -151,6 +153,7 @@ class Playground:
         cells = np.frombuffer(self._message, np.int8, scene.size**2, len(self._message) - scene.size**2)
         self._occupancy = cells.reshape(scene.size, scene.size)
         self._things = Things(self._occupancy, scene.thing, scene.seed)
+        self._changes = scene.changes
         self._turns_a_second = PATCHES if scene.patches else 1
         self._cells_a_turn = round(CHANGED * scene.size**2 / self._turns_a_second)
         self._windows = list(Box(0, 0, scene.size, scene.size).tiles(scene.size // 4 if scene.patches else scene.size))
@@ -179,12 +182,13 @@ class Playground:
 
     def begin(self) -> None:
         """Things are there, robots have goals, and from now on the map changes."""
-        for window in self._windows:
+        for window in self._windows if self._changes else ():
             self._things.change(window, self._cells_a_turn, self._keep_clear())
         self._maps.publish(bytes(self._message))
         for robot in self.robots:
             robot.give_goal()
-        self._timer.reset()
+        if self._changes:
+            self._timer.reset()
 
     def _step_robots(self) -> None:
         for robot in self.robots:

@@ -40,6 +40,20 @@ def corners(size: int) -> list[Cell]:
     return [(near, near), (far, far), (near, far), (far, near)]
 
 
+def tour(size: int, count: int) -> list[Cell]:
+    """Places in one room after the other, 50 in each, 8 cells apart; after the last room the first one follows."""
+    side = min(ROOM, size // 2)
+    across, cells = size // side, []
+    for i in range(count):
+        room, place = divmod(i, 50)
+        row, column = divmod(room % across**2, across)
+        column = across - 1 - column if row % 2 else column
+        cells.append(
+            (column * side + side // 2 - 36 + 8 * (place % 10), row * side + side // 2 - 16 + 8 * (place // 10))
+        )
+    return cells
+
+
 class Things:
     """Squares of some cells a side on a map. Those in a box vanish, and others appear, as often as one likes."""
 

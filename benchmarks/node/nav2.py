@@ -37,23 +37,27 @@ class Nav2Scenario(NamedTuple):
     asks: tuple[str, ...]
     """For what; each by a client of its own, of which the first is measured."""
     size: int = 2000
+    poses: int = 0
+    """Of each request, where these are paths through poses; the map does not change then."""
 
 
-ONE_PATH, NEW_PATHS, CANCELED = 'one path', 'new paths', 'canceled'
-"""What can be asked for: one path, again and again; from corner to corner, each time another one; or long paths that
-are canceled while they are searched for."""
+ONE_PATH, NEW_PATHS, CANCELED, TOURS = 'one path', 'new paths', 'canceled', 'tours'
+"""What can be asked for: one path, again and again; from corner to corner, each time another one; long paths that are
+canceled while they are searched for; or paths through many poses, each time from another start."""
 SCENARIOS = (
     Nav2Scenario('one-path', 'tb_wa_star', 0.01, (ONE_PATH,)),
     Nav2Scenario('new-paths', 'tb_wa_star', 0.01, (ONE_PATH, NEW_PATHS)),
     Nav2Scenario('search', 'tba_star', 0.01, (CANCELED,)),
     Nav2Scenario('long-search', 'tba_star', 0.045, (CANCELED,)),
+    *(Nav2Scenario(f'poses-{poses}', 'tb_wa_star', 0.01, (TOURS,), poses=poses) for poses in (2, 50, 500, 5000)),
 )
 EXPLANATION = f"""\
 A costmap of 2000² cells, 10 updates a second, 1 % of its cells change; {TICK_FREQUENCY:g} ticks a second. A robot
 drives to a goal of its own. one-path: the same path across the map is asked for again and again; new-paths: the
 same, while a second client gets other paths as long as that; search: paths that take TBA* seconds to find, canceled
-while they are searched for; long-search: the same, and a tick searches 45 of its 50 ms. Acknowledgement: from sending
-a goal to hearing that it is accepted, in the client."""
+while they are searched for; long-search: the same, and a tick searches 45 of its 50 ms. poses-N: paths through N poses,
+0.4 m apart in rooms, each time from another start, on a map that does not change. Acknowledgement: from sending a goal
+to hearing that it is accepted, in the client."""
 
 
 def plan(options: argparse.Namespace) -> RunPlan:
@@ -86,10 +90,12 @@ def measured(scenario: Nav2Scenario, seconds: float, seed: int) -> tuple[dict[st
         }
         planner = processes.start_module('tb_planner.ros.node', ros_arguments(parameters))
         asked = {'size': scenario.size, 'seconds': seconds, 'seed': seed}
-        changing = {**asked, 'seconds': seconds + AFTER_S, 'pids': [planner.pid]}
+        changing = {**asked, 'seconds': seconds + AFTER_S, 'pids': [planner.pid], 'changes': scenario.poses == 0}
         started = [start_measuring(processes, folder, 'bench_world', changing)]
         for what in scenario.asks:
-            started.append(start_measuring(processes, folder, 'nav2_client', {**asked, 'what': what}))
+            started.append(
+                start_measuring(processes, folder, 'nav2_client', {**asked, 'what': what, 'poses': scenario.poses})
+            )
         for process, _ in reversed(started):
             wait_for(process, processes, seconds + BEYOND_S)
         bench_world, client = (json.loads(figures.read_text()) for _, figures in started[:2])
@@ -103,6 +109,7 @@ def client_figures(client: dict[str, Any]) -> Row:
         **{f'acknowledged_{name}_ms': value for name, value in percentiles(acknowledged_ms).items()},
         'too_late': sum(time_ms > LIMIT_MS for time_ms in acknowledged_ms),
         **{f'result_{name}_ms': value for name, value in percentiles(client['result_ms']).items()},
+        **{f'planning_{name}_ms': value for name, value in percentiles(client['planning_ms']).items()},
         'outcomes': ', '.join(f'{count} {outcome}' for outcome, count in sorted(client['outcomes'].items())),
     }
 
@@ -123,12 +130,14 @@ FIGURES = {
     'too_late': f'              later than {LIMIT_MS:g} ms',
     'result_p50_ms': 'goal to result, p50 ms',
     'result_p99_ms': '                p99',
+    'planning_p50_ms': 'planning_time, p50 ms',
     'outcomes': 'results',
     'paths_unchanged': 'paths that were the same message again',
     'acknowledgement_p99_ms': 'goal taken to acknowledgement, from diagnostics, p99 ms',
     'action_thread_jitter_p99_ms': 'jitter of the thread of the actions, p99 ms',
     'tick_p50_ms': 'tick, p50 ms',
     'tick_p99_ms': '      p99',
+    'tick_max_ms': '      max',
     'missed_ticks': 'missed ticks',
     'planner_percent': 'planner, % of a core',
     'others_percent': 'client and all else on the machine, % of a core',

@@ -17,12 +17,12 @@ from rclpy.action import ActionClient
 
 from benchmarks.node import measuring
 from benchmarks.node.bench_world import RESOLUTION_M
-from benchmarks.node.changing_rooms import corners
-from benchmarks.node.nav2 import CANCELED, ONE_PATH
+from benchmarks.node.changing_rooms import corners, tour
+from benchmarks.node.nav2 import CANCELED, ONE_PATH, TOURS
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.ros.publishers import pose_message
 
-START_LIMIT_S, RESULT_LIMIT_S = 60.0, 10.0
+START_LIMIT_S, RESULT_LIMIT_S = 60.0, 30.0
 SEGMENTS = 12
 """Of a path that takes seconds to find: it is canceled before."""
 CANCEL_S = (0.02, 0.15)
@@ -31,16 +31,17 @@ PAUSE_S = (0.0, 0.05)
 
 
 class Client:
-    """Asks for ONE_PATH, NEW_PATHS or CANCELED paths on a map of this size."""
+    """Asks for ONE_PATH, NEW_PATHS, CANCELED paths or TOURS through so many poses, on a map of this size."""
 
-    def __init__(self, watch: measuring.NodeWatch, size: int, seed: int, what: str) -> None:
+    def __init__(self, watch: measuring.NodeWatch, size: int, seed: int, what: str, poses: int) -> None:
         from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 
         self._what = what
         self._watch = watch
         self._random = random.Random(seed)
         geometry = MapGeometry(size, size, RESOLUTION_M)
-        self._places = [pose_message(Pose2D(*geometry.centre_of(cell)), 'map', Time()) for cell in corners(size)]
+        cells = tour(size, poses) if what == TOURS else corners(size)
+        self._places = [pose_message(Pose2D(*geometry.centre_of(cell)), 'map', Time()) for cell in cells]
         self._to_pose, self._through_poses = ComputePathToPose, ComputePathThroughPoses
         if what == ONE_PATH:
             self._client = ActionClient(watch.node, ComputePathToPose, 'compute_path_to_pose')
@@ -48,6 +49,7 @@ class Client:
             self._client = ActionClient(watch.node, ComputePathThroughPoses, 'compute_path_through_poses')
         self.acknowledged_ms: list[float] = []
         self.result_ms: list[float] = []
+        self.planning_ms: list[float] = []
         self.outcomes: Counter[str] = Counter()
 
     def ask_for_long(self, seconds: float) -> None:
@@ -58,6 +60,7 @@ class Client:
             self._watch.wait(0.5)
         self.acknowledged_ms.clear()
         self.result_ms.clear()
+        self.planning_ms.clear()
         self.outcomes.clear()
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -80,12 +83,18 @@ class Client:
             handle.cancel_goal_async()
         self._watch.wait_until(result.done, RESULT_LIMIT_S, 'no result')
         self.result_ms.append((time.perf_counter() - sent_s) * 1e3)
+        planning_time = result.result().result.planning_time
+        self.planning_ms.append(planning_time.sec * 1e3 + planning_time.nanosec / 1e6)
         self.outcomes[_outcome(result.result())] += 1
         return True
 
     def _goal(self) -> Any:
         if self._what == ONE_PATH:
             return self._to_pose.Goal(goal=self._places[1])
+        if self._what == TOURS:
+            x_m, y_m = (self._random.uniform(2.0, 3.0) for _ in 'xy')
+            start = pose_message(Pose2D(x_m, y_m), 'map', Time())
+            return self._through_poses.Goal(goals=self._places, start=start, use_start=True)
         first = self._random.randrange(4)  # else a search would go on from request to request
         segments = SEGMENTS if self._what == CANCELED else 1
         goals = [self._places[(first + i) % 4] for i in range(segments)]
@@ -100,9 +109,9 @@ def _outcome(result: Any) -> str:
 
 def ask(watch: measuring.NodeWatch, scene: dict[str, Any]) -> dict[str, Any]:
     """Requests paths, and returns how long results took."""
-    client = Client(watch, scene['size'], scene['seed'], scene['what'])
+    client = Client(watch, scene['size'], scene['seed'], scene['what'], scene['poses'])
     client.ask_for_long(scene['seconds'])
-    return {name: getattr(client, name) for name in ('acknowledged_ms', 'result_ms', 'outcomes')}
+    return {name: getattr(client, name) for name in ('acknowledged_ms', 'result_ms', 'planning_ms', 'outcomes')}
 
 
 if __name__ == '__main__':

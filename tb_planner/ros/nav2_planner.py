@@ -29,6 +29,8 @@ from tb_planner.ros.throttled_log import ThrottledLog
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
 INSCRIBED_COST = 253
 """Of a Nav2 costmap; 254 is an obstacle, 255 unknown."""
+MAX_CHECKED_POSES = 10_000
+"""Poses of a path that is_path_valid takes, some 10 ms of work."""
 MAX_FOOTPRINT_LENGTH = 10_000
 DROP_IN = PlannerParameters.compute_path_to_pose_action
 """A planner whose action has this name replaces Nav2's planner server, and serves is_path_valid, too."""
@@ -148,6 +150,8 @@ class PathValidityService:
             raise PathNotChecked('there is no map yet')
         if not path.poses:
             raise PathNotChecked('the path has 0 poses; it must have at least 1')
+        if len(path.poses) > MAX_CHECKED_POSES:
+            raise PathNotChecked(f'the path has {len(path.poses)} poses; it must have at most {MAX_CHECKED_POSES}')
         if path.header.frame_id not in ('', frame):
             raise PathNotChecked(f'the path is in frame {path.header.frame_id!r}, the map in {frame!r}')
         if layer:

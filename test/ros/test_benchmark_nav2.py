@@ -15,6 +15,7 @@ def test_goals_that_were_acknowledged_too_late_are_counted():
     seen = {
         'acknowledged_ms': [1.0, 2.0, LIMIT_MS, LIMIT_MS + 0.1, 50.0],
         'result_ms': [],
+        'planning_ms': [],
         'outcomes': {'found': 3, 'canceled': 2},
     }
     figures = client_figures(seen)
@@ -34,7 +35,8 @@ def test_every_scenario_gives_a_row_with_goals_that_got_results(tmp_path):
     assert 'acknowledged, p50 ms' in done.stdout
     with rows.open(newline='') as file:
         rows_by_scenario = {row['scenario']: row for row in csv.DictReader(file)}
-    assert list(rows_by_scenario) == ['one-path', 'new-paths', 'search', 'long-search']
+    poses = ['poses-2', 'poses-50', 'poses-500', 'poses-5000']
+    assert list(rows_by_scenario) == ['one-path', 'new-paths', 'search', 'long-search', *poses]
     for row in rows_by_scenario.values():
         assert int(row['requests']) > 0
         assert 'error' not in row['outcomes']

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 
+from tb_planner.navigation.path_planner import MAX_GOALS
 from tb_planner.ros.processes import ros_arguments
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
@@ -25,11 +26,11 @@ from tb_planner.ros import node as planner_node
 
 step, PathPlanner.calls = PathPlanner.step, 0
 
-def broken_step(self, search):
+def broken_step(self, *share):
     PathPlanner.calls += 1
     if PathPlanner.calls <= 2:
         raise RuntimeError('a broken part')
-    return step(self, search)
+    return step(self, *share)
 
 PathPlanner.step = broken_step
 sys.exit(planner_node.main(sys.argv))
@@ -164,6 +165,13 @@ def test_a_request_without_viapoints_has_its_error_code(asked):
     for planner_id in ('', 'another one'):  # Nav2 looks at the goals first
         status, result = asked.client.ask_through(planner_id=planner_id).end()
         assert (status, result.error_code) == ('aborted', THROUGH_POSES.NO_VIAPOINTS_GIVEN)
+
+
+def test_a_request_with_more_goals_than_the_limit_has_an_error_code_and_a_message(asked):
+    status, result = asked.client.ask_through(*[(3.0, 8.0)] * (MAX_GOALS + 1)).end()
+    assert (status, result.error_code) == ('aborted', THROUGH_POSES.UNKNOWN)
+    assert result.error_msg == 'the request has 10001 goals; it must have at most 10000'
+    asked.client.path_to(3.0, 8.0)
 
 
 def test_a_search_that_takes_too_long_has_its_error_code(nodes, peer, around):

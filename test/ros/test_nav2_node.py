@@ -10,6 +10,7 @@ from helpers.surroundings import PlannerPeer, SimulatedClock, map_message, open_
 from nav_msgs.msg import Path
 from test_lifecycle import memory_mb, threads
 
+from tb_planner.ros.nav2_planner import MAX_CHECKED_POSES
 from tb_planner.ros.processes import ros_arguments
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
@@ -131,7 +132,7 @@ def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
     assert not is_path_valid(peer, path).is_valid
 
 
-def test_is_path_valid_is_false_without_a_map_without_poses_and_in_another_frame(nodes, peer):
+def test_is_path_valid_is_false_without_a_map_without_poses_with_too_many_and_in_another_frame(nodes, peer):
     nodes.planner(nav2=True, **POINT)
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
@@ -141,6 +142,8 @@ def test_is_path_valid_is_false_without_a_map_without_poses_and_in_another_frame
     peer.wait_until(lambda: is_path_valid(peer, good).is_valid, 'the map is there')
     assert not is_path_valid(peer, straight()).is_valid
     assert not is_path_valid(peer, straight((2.0, 5.0), (3.0, 5.0), frame='odom')).is_valid
+    assert not is_path_valid(peer, straight(*[(2.0, 5.0), (3.0, 5.0)] * MAX_CHECKED_POSES)).is_valid, 'too many poses'
+    assert is_path_valid(peer, good).is_valid
 
 
 # ------------------------------------------------------------------------------------------------------ time and memory
