@@ -48,9 +48,9 @@ def tour(size: int, count: int) -> list[Cell]:
         room, place = divmod(i, 50)
         row, column = divmod(room % across**2, across)
         column = across - 1 - column if row % 2 else column
-        cells.append(
-            (column * side + side // 2 - 36 + 8 * (place % 10), row * side + side // 2 - 16 + 8 * (place // 10))
-        )
+        y, x = divmod(place, 10)
+        x = 9 - x if y % 2 else x
+        cells.append((column * side + side // 2 - 36 + 8 * x, row * side + side // 2 - 16 + 8 * y))
     return cells
 
 
