@@ -19,6 +19,7 @@ from benchmarks.experiments.paper_2014 import PAPER_2014, PAPER_2014_DYNAMIC
 from benchmarks.library_comparison import PEERS
 from benchmarks.memory import MEMORY
 from benchmarks.moves import MOVES
+from benchmarks.node.fuzz import FUZZ
 from benchmarks.node.nav2 import NAV2
 from benchmarks.node.node import NODE
 from benchmarks.node.recording import RECORDING
@@ -27,7 +28,7 @@ from benchmarks.ticks import TICKS
 from benchmarks.tuner import TUNER
 from tb_planner.search import kernel
 
-EXPERIMENTS = (PEERS, TICKS, MEMORY, MOVES, TUNER, NODE, NAV2, RECORDING, OSCILLATION)
+EXPERIMENTS = (PEERS, TICKS, MEMORY, MOVES, TUNER, NODE, NAV2, RECORDING, OSCILLATION, FUZZ)
 
 FROM_PAPERS = (
     *(PAPER_2009, PAPER_2012, PAPER_2012_TIME, PAPER_2014, PAPER_2014_DYNAMIC),

@@ -105,11 +105,13 @@ def runs(scenario: NodeScenario, options: argparse.Namespace) -> Iterator[Row]:
 
 
 @contextmanager
-def own_processes() -> Iterator[tuple[Processes, Path]]:
-    """Processes on a ROS domain of their own, which end with the block, and their folder."""
+def own_processes(*, with_this_one: bool = False) -> Iterator[tuple[Processes, Path]]:
+    """Processes on a ROS domain of their own, which end with the block, and their folder. with_this_one: whether the
+    nodes of this process are to be in that domain, too."""
     with tempfile.TemporaryDirectory() as name, closing(Domain()) as domain:
         folder = Path(name)
-        with Processes(folder, domain.environment(folder)) as processes:
+        environment = domain.enter(folder) if with_this_one else domain.environment(folder)
+        with Processes(folder, environment) as processes:
             yield processes, folder
 
 
