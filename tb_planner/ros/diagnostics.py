@@ -198,6 +198,7 @@ class Diagnostics:
             'map_to_waypoint_ms': self._map_to_waypoint_ms,
             **{key: value for values in self._more_values for key, value in values().items()},
             'refused_messages': sum(self._log.counts[kind] for kind in ('map', 'map_updates', 'pose', 'goal')),
+            'errors': self._log.errors,
             'last_problem': self._log.last,
         }
 

@@ -24,6 +24,7 @@ class ThrottledLog:
     def __init__(self, logger: Any, clock: Callable[[], float] = monotonic) -> None:
         self.last = ''
         self.counts: Counter[str] = Counter()
+        self.errors = 0
         self._logger = logger
         self._clock = clock
         self._lock = threading.Lock()
@@ -38,6 +39,8 @@ class ThrottledLog:
 
     def error(self, kind: str, text: str, *, same: str = '') -> None:
         """Something that should not happen, or that loses data."""
+        with self._lock:
+            self.errors += 1
         if line := self._line(kind, text, same or text):
             self._logger.error(line)
 

@@ -2,6 +2,7 @@
 
 import pytest
 from builtin_interfaces.msg import Time
+from helpers.surroundings import PlannerPeer
 from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rosgraph_msgs.msg import Clock
@@ -35,6 +36,21 @@ def test_a_parameter_of_no_known_type_ends_no_node(nodes, peer, tmp_path, kind):
     names = peer.call(f'{kind}/get_parameters', GetParameters, GetParameters.Request(names=['use_sim_time']))
     assert len(names.values) == 1
     assert process.exit_code is None
+
+
+def test_errors_within_rclpy_are_counted_in_the_diagnostics(nodes, peer):
+    nodes.planner(robot_radius_m=0.1, inflation_radius_m=0.2)
+    around = PlannerPeer(peer)
+    around.set_out()
+    errors = int(around.next_facts()['errors'])
+    client = peer.node.create_client(SetParameters, 'tb_planner/set_parameters')
+    peer.wait_until(client.service_is_ready, 'set_parameters is there')
+    for _ in range(5):
+        client.call_async(
+            SetParameters.Request(parameters=[Parameter(name='weight', value=ParameterValue(type=NO_TYPE))])
+        )
+    peer.wait_until(lambda: int(around.facts['errors']) == errors + 5, lambda: f'5 errors more: {around.facts}')
+    assert f'{NO_TYPE} is not a valid' in around.facts['last_problem']
 
 
 @pytest.mark.parametrize('kind', ['tb_planner', 'simulator'])
