@@ -30,6 +30,8 @@ MAX_COORDINATE_M = 1e7
 _TILTED = 1e-3
 _NOT_UNIT = 0.05
 _STRIPE = 2**20
+_AFTER_POSE = {'PoseStamped': '0d', 'PoseWithCovarianceStamped': '36d', 'Odometry': '78d'}
+"""Covariance, and twist with its covariance: not used, but a message without them is incomplete."""
 
 
 class BadMessage(BadInput):
@@ -104,7 +106,9 @@ def pose_from_cdr(data: bytes, type_name: str, what: str = 'pose') -> StampedPos
     stamp_ns, frame = reader.header()
     if type_name == 'Odometry':
         reader.text()  # child_frame_id
-    return StampedPose(frame, stamp_ns, reader.pose(what))
+    pose = reader.pose(what)
+    reader.numbers(_AFTER_POSE[type_name])
+    return StampedPose(frame, stamp_ns, pose)
 
 
 def transforms_from_cdr(data: bytes) -> list[tuple[str, StampedPose]]:
@@ -175,7 +179,7 @@ class _Reader:
         (length,) = self.numbers('I')
         text = self._data[self._at : self._at + length]
         self._at += length
-        return text.rstrip(b'\0').decode(errors='replace')
+        return text.partition(b'\0')[0].decode(errors='replace')  # ROS, too, ends a text at its first zero
 
     def pose(self, what: str) -> Pose2D:
         """geometry_msgs/Pose, or Transform."""
