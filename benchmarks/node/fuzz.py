@@ -19,8 +19,9 @@ from tb_planner.tools.progress import progress_bar
 if TYPE_CHECKING:
     from benchmarks.node.fuzz_attack import Attacker, Target
 
-MINUTES, INPUTS, QUICK_INPUTS = 10.0, 400, 100
-"""Length of a run, and inputs of a batch."""
+MINUTES, QUICK_MINUTES = 10.0, 0.5
+INPUTS, QUICK_INPUTS = 400, 100
+"""Of a batch."""
 COUNTED = {
     'sent': 'sent',
     'caught': 'caught in rclpy',
@@ -42,10 +43,10 @@ def plan(options: argparse.Namespace) -> RunPlan:
 
 
 def batches(options: argparse.Namespace) -> Iterator[Row]:
-    """A row for each batch. With --quick there is one of each kind; with --batch there is that one alone."""
+    """A row for each batch, of one kind after the other, until the time is over; with --batch, of that one alone."""
     from benchmarks.node.fuzz_attack import KINDS, Attacker
 
-    limit_s = 60 * (options.minutes or MINUTES)
+    limit_s = 60 * (options.minutes or (QUICK_MINUTES if options.quick else MINUTES))
     count = QUICK_INPUTS if options.quick else INPUTS
     with (
         own_processes(with_this_one=True) as (processes, folder),
@@ -56,7 +57,7 @@ def batches(options: argparse.Namespace) -> Iterator[Row]:
         began_s = time.monotonic()
         kinds = list(KINDS)
         for number in itertools.count() if options.batch is None else (options.batch,):
-            part = number / len(kinds) if options.quick else (time.monotonic() - began_s) / limit_s
+            part = (time.monotonic() - began_s) / limit_s
             if part >= 1 and options.batch is None:
                 return
             kind = kinds[number % len(kinds)]
