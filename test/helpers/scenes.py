@@ -14,9 +14,11 @@ from PIL import Image
 from rclpy.publisher import Publisher
 from std_msgs.msg import UInt32
 
-from helpers.peer import LATCHED, RELIABLE, Peer, Received
+from benchmarks.node.safety_oracle import SafetyOracle, SafetyRules, report
+from helpers.peer import LATCHED, RELIABLE, Peer, Received, deep_queue
 from helpers.processes import LIMIT_S, Nodes
 from helpers.surroundings import RESOLUTION_M, map_message, pose_stamped
+from tb_planner.ros.node import map_update_type
 from tb_planner.ros.processes import Process
 
 BLOCK = 8
@@ -35,6 +37,8 @@ PLANNER = {
 """The robot is a disc of 0.1 m among squares of 0.1 m."""
 SIMULATOR = {'robot_radius_m': 0.1, 'real_time_factor': 4.0, 'keep_clear_m': 1.5, 'publish_tf': False}
 """Nothing appears nearer than twice the distance to the waypoint: a planner that is late does no harm."""
+BUSY_MACHINE_S = 0.3
+"""Allowance of the safety oracle: tests share their processors with others."""
 
 
 class World:
@@ -92,10 +96,12 @@ class Scene:
         self.collisions = peer.subscribe(f'{self._prefix}simulator/collisions', UInt32, LATCHED)
         self._diagnostics = peer.subscribe('/diagnostics', DiagnosticArray)
         self._goals = peer.node.create_publisher(PoseStamped, f'{self._prefix}goal_pose', RELIABLE)
+        self._planner_parameters: dict[str, object] = dict(PLANNER)
 
     # -------------------------------------------------------------------------------------------------- processes
     def start_planner(self, **parameters) -> Process:
-        return self.nodes.planner(remaps=self._remaps, **{**PLANNER, **parameters})
+        self._planner_parameters = {**PLANNER, **parameters}
+        return self.nodes.planner(remaps=self._remaps, **self._planner_parameters)
 
     def start_simulator(self, at: str = 'a', *, remaps=None, obstacles=(), **parameters) -> Process:
         """Starts the simulator with the robot at this place."""
@@ -200,6 +206,37 @@ class Scene:
         assert 0 < begin < end, f'fastest {speeds.max()} m/s, nearest {away_m.min()} m'
         assert speeds[begin:end].min() > 0.0
         assert np.diff(away_m[begin:end]).max() <= 0.0
+
+    # -------------------------------------------------------------------------------------------------- safety
+    def watch(self) -> None:
+        """Keeps from now on what the safety oracle needs to know, with the times of publishing."""
+        self.seen: list[tuple[str, object, float]] = []
+        kinds = {'map': (OccupancyGrid, 'map', LATCHED), 'pose': (PoseStamped, 'pose', RELIABLE)}
+        kinds['waypoint'] = (PoseStamped, 'waypoint', RELIABLE)
+        if (update := map_update_type()) is not None:
+            kinds['patch'] = (update, 'map_updates', RELIABLE)
+        for kind, (type_, topic, qos) in kinds.items():
+
+            def see(message, info, kind=kind):
+                self.seen.append((kind, message, info['source_timestamp'] * 1e-9))
+
+            self.peer.node.create_subscription(type_, f'{self._prefix}{topic}', see, deep_queue(qos))
+
+    def judge(self, seen: list[tuple[str, object, float]] | None = None) -> SafetyOracle:
+        """The oracle's judgement of what was seen; by default of all that watch() kept."""
+        chosen = self._planner_parameters
+        rules = SafetyRules(robot_radius_m=chosen['robot_radius_m'])
+        oracle = SafetyOracle(rules, 1 / chosen['tick_frequency'], BUSY_MACHINE_S)
+        for kind, message, at_s in sorted(self.seen if seen is None else seen, key=lambda one: one[2]):
+            getattr(oracle, f'see_{kind}')(message, at_s)
+        oracle.finish()
+        return oracle
+
+    def check_waypoints(self) -> None:
+        """Checks that no waypoint led through a blocked cell."""
+        oracle = self.judge()
+        assert oracle.judged > 10, f'{oracle.judged} waypoints judged, {oracle.unjudged} not judged'
+        assert oracle.violation_count == 0, report(oracle.violations)
 
     # -------------------------------------------------------------------------------------------------- diagnostics
     @property

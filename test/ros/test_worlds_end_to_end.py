@@ -1,11 +1,16 @@
-"""A robot in a world and its planner, two processes over DDS: it arrives without a collision."""
+"""A robot in a world and its planner, two processes over DDS: it arrives without a collision.
+
+The safety oracle judges every waypoint of every test.
+"""
 
 import itertools
 import math
 
+import numpy as np
 import pytest
 from helpers.peer import LATCHED
 from helpers.scenes import DRIVE_LIMIT_S, World, place_of
+from helpers.surroundings import RESOLUTION_M, map_message, pose_stamped
 from nav_msgs.msg import OccupancyGrid
 
 from tb_planner.search.algorithms import ALGORITHMS
@@ -28,6 +33,20 @@ GATE = World("""
     #....#....#
     ###########
 """)
+
+
+@pytest.fixture
+def make_scene(make_scene):
+    scenes = []
+
+    def make(world):
+        scenes.append(make_scene(world))
+        scenes[-1].watch()
+        return scenes[-1]
+
+    yield make
+    for scene in scenes:
+        scene.check_waypoints()
 
 
 def test_robot_goes_to_and_fro_in_a_static_world_with_one_algorithm_after_the_other(make_scene):
@@ -162,6 +181,30 @@ def test_map_that_grows_and_shifts_as_the_robot_sees_more_neither_stops_it_nor_t
     assert len(origins) > 5, 'the map has moved'
     assert int(scene.facts['restarts_map_moved']) > 5
     scene.check_that_it_went_straight_on('b')
+
+
+# ---------------------------------------------------------------------- the oracle can fail
+def test_the_safety_oracle_finds_what_is_changed_in_the_messages_of_a_drive(make_scene):
+    scene = make_scene(HALL)
+    scene.start_planner()
+    scene.start_simulator()
+    scene.drive('b')
+    assert scene.judge().violation_count == 0
+
+    def changed(kind, change):
+        return scene.judge([(one, change(message) if one == kind else message, at_s) for one, message, at_s in scene.seen])
+
+    def mirrored(message):
+        (x, y), width_m = place_of(message), HALL.cells.shape[1] * RESOLUTION_M
+        return pose_stamped(width_m - x, y)
+
+    assert changed('waypoint', mirrored).violation_count > 10
+    assert changed('pose', mirrored).violation_count > 10
+    x, y = scene.track()[len(scene.poses) // 2]
+    cells = HALL.cells.copy()
+    row, column = int(y / RESOLUTION_M), int(x / RESOLUTION_M)
+    cells[row - 1 : row + 2, column - 1 : column + 2] = True  # an obstacle that the planner did not know
+    assert changed('map', lambda _: map_message(np.where(cells, 100, 0))).violation_count > 0
 
 
 def place_of_origin(message):
