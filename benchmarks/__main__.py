@@ -23,12 +23,13 @@ from benchmarks.node.fuzz import FUZZ
 from benchmarks.node.nav2 import NAV2
 from benchmarks.node.node import NODE
 from benchmarks.node.recording import RECORDING
+from benchmarks.node.soak import SOAK
 from benchmarks.oscillation import OSCILLATION
 from benchmarks.ticks import TICKS
 from benchmarks.tuner import TUNER
 from tb_planner.search import kernel
 
-EXPERIMENTS = (PEERS, TICKS, MEMORY, MOVES, TUNER, NODE, NAV2, RECORDING, OSCILLATION, FUZZ)
+EXPERIMENTS = (PEERS, TICKS, MEMORY, MOVES, TUNER, NODE, NAV2, RECORDING, OSCILLATION, FUZZ, SOAK)
 
 FROM_PAPERS = (
     *(PAPER_2009, PAPER_2012, PAPER_2012_TIME, PAPER_2014, PAPER_2014_DYNAMIC),

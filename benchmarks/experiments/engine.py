@@ -72,7 +72,8 @@ class RunPlan(NamedTuple):
 class Experiment(NamedTuple):
     """A measurement: plan() returns the runs for the options, summary() a text about the rows.
 
-    arguments: options of its own; name -> keywords of add_argument().
+    arguments: options of its own; name -> keywords of add_argument(). draw: writes a picture of the rows to the file
+    of the option --plot.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Experiment(NamedTuple):
     plan: Callable[[argparse.Namespace], RunPlan]
     summary: Callable[[list[Row]], str]
     arguments: Mapping[str, dict[str, Any]] = MappingProxyType({})
+    draw: Callable[[list[Row], Path], None] | None = None
 
 
 class PartOptions(NamedTuple):
@@ -190,6 +192,9 @@ def run_measurement(experiment: Experiment, options: argparse.Namespace) -> int:
     if measured:
         print(experiment.summary(measured))
         print(f'\n{len(measured)} rows in {file.path}')
+        if experiment.draw is not None:
+            experiment.draw(measured, options.plot)
+            print(f'a picture of them in {options.plot}')
     return 130 if broken else 0
 
 

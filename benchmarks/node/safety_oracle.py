@@ -1,8 +1,8 @@
 """A safety oracle: judges a planner's waypoints from messages alone, with nothing of the planner's own code.
 
-It knows the maps, the patches, the robot's poses and the waypoints, each with the time at which it was published. A
-waypoint is safe if the straight line from the robot to it crosses no blocked cell. A cell is blocked if its centre is at
-most robot_radius_m from the centre of an obstacle's cell, and outside the map all is blocked.
+It knows maps, patches, poses and waypoints, each with the time at which it was published. A waypoint is safe if the
+straight line from the robot to it crosses no blocked cell. A cell is blocked if its centre is at most robot_radius_m
+from the centre of an obstacle's cell; outside the map all is blocked.
 
 - **Latency.** A planner may miss, for one tick, a map that arrives while it works. So the line may be clear on any of
   several maps: those published in the last tick and `allowance_s` before the waypoint, and the newest one before these.

@@ -189,10 +189,13 @@ def test_the_safety_oracle_finds_what_is_changed_in_the_messages_of_a_drive(make
     scene.start_planner()
     scene.start_simulator()
     scene.drive('b')
-    assert scene.judge().violation_count == 0
+    seen = list(scene.seen)
+    assert scene.judge(seen).violation_count == 0
 
     def changed(kind, change):
-        return scene.judge([(one, change(message) if one == kind else message, at_s) for one, message, at_s in scene.seen])
+        return scene.judge(
+            [(one, change(message) if one == kind else message, at_s) for one, message, at_s in scene.seen]
+        )
 
     def mirrored(message):
         (x, y), width_m = place_of(message), HALL.cells.shape[1] * RESOLUTION_M
