@@ -5,12 +5,14 @@ import http.client
 import queue
 import re
 import select
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from contextlib import closing, suppress
 
 import numpy as np
@@ -86,7 +88,7 @@ def ask(server, path='/', **headers):
         return response.status, response.read() if response.status == 200 else b''
 
 
-def knock(server, **headers):
+def knock(server, path='/stream', **headers):
     """Asks for the stream: status and head of the response, and the connection."""
     wanted = {
         'Host': f'127.0.0.1:{server.port}',
@@ -98,7 +100,7 @@ def knock(server, **headers):
     }
     connection = socket.create_connection(('127.0.0.1', server.port), 10)
     lines = [f'{name}: {value}' for name, value in wanted.items() if value is not None]
-    connection.sendall('\r\n'.join(['GET /stream HTTP/1.1', *lines, '', '']).encode())
+    connection.sendall('\r\n'.join([f'GET {path} HTTP/1.1', *lines, '', '']).encode())
     head = b''
     while b'\r\n\r\n' not in head:
         head += take(connection, 1)
@@ -154,7 +156,7 @@ def test_a_server_on_all_addresses_is_safe_from_dns_rebinding(drive, tmp_path, h
     except OSError as error:
         pytest.skip(f'{host}: {error}')
     with closing(server):
-        assert re.fullmatch(rf'http://(127\.0\.0\.1|\[::1\]):{server.port}/', server.url)
+        query = re.fullmatch(rf'http://(?:127\.0\.0\.1|\[::1\]):{server.port}/(\?token=[\w-]{{43}})', server.url)[1]
         for name in (
             'evil.example',
             f'127.0.0.1.evil.example:{server.port}',
@@ -164,11 +166,83 @@ def test_a_server_on_all_addresses_is_safe_from_dns_rebinding(drive, tmp_path, h
             '[::1',
             '::1',
         ):
-            assert ask(server, Host=name)[0] == 403, name
-            status, _, connection = knock(server, Host=name, Origin=f'http://{name}')
+            assert ask(server, f'/{query}', Host=name)[0] == 403, name
+            status, _, connection = knock(server, f'/stream{query}', Host=name, Origin=f'http://{name}')
             connection.close()
             assert status == 403, name
-        assert ask(server, Host=f'192.168.1.5:{server.port}')[0] == 200
+        assert ask(server, f'/{query}', Host=f'192.168.1.5:{server.port}')[0] == 200
+
+
+@pytest.mark.parametrize('second', ['Host: {own}', 'host: evil.example', 'HOST: evil.example'])
+def test_a_request_with_two_host_headers_is_refused(server, second):
+    own = f'127.0.0.1:{server.port}'
+    second = second.format(own=own)
+    for hosts in (f'{own}\r\n{second}', f'{second[6:]}\r\nHost: {own}'):
+        for path in ('/', '/stream'):
+            status, _, connection = knock(server, path, Host=hosts, Origin=f'http://{own}')
+            connection.close()
+            assert status == 403
+
+
+@pytest.fixture
+def public_server(drive, tmp_path, inputs):
+    with closing(LiveServer(tmp_path / 'run.tbrun', host='0.0.0.0', on_input=inputs.put)) as server:
+        yield server
+
+
+def test_where_other_computers_can_connect_the_page_needs_the_token_of_its_url(public_server):
+    token = public_server.url.partition('?token=')[2]
+    wrong = token[:-1] + ('A' if token[-1] != 'A' else 'B')
+    for query in ('', '?', '?token', '?token=', f'?token={wrong}', f'?token={token}x', f'?token={token[:-1]}'):
+        assert ask(public_server, f'/{query}')[0] == 403, query
+        status, head, connection = knock(public_server, f'/stream{query}', **own_origin(public_server))
+        connection.close()
+        assert status == 403, query
+        assert token.encode() not in head
+    for query in (f'?token={token}&token={wrong}', f'?token={wrong}&token={token}', f'?Token={token}', '?token=%ff%00'):
+        assert ask(public_server, f'/{query}')[0] == 403, query
+    status, page = ask(public_server, f'/?token={token}')
+    assert status == 200
+    assert f'data-stream="stream?token={token}"'.encode() in page
+
+
+def test_with_the_token_a_page_gets_the_stream_and_may_send_input(public_server, drive, inputs):
+    drive.go(3)
+    query = public_server.url.partition('/?')[2]
+    status, _, connection = knock(public_server, f'/stream?{query}', **own_origin(public_server))
+    assert status == 101
+    with closing(connection):
+        assert receive(connection) == (1, b'{"input": true}')
+        assert receive(connection)[0] == 2
+        send(connection, 1, b'{"goal": [1.0, 2.0]}')
+        assert inputs.get(timeout=10) == {'goal': [1.0, 2.0]}
+
+
+def test_every_server_for_other_computers_has_a_token_of_its_own(public_server, tmp_path):
+    with closing(LiveServer(tmp_path / 'run.tbrun', host='0.0.0.0')) as other:
+        query = public_server.url.partition('/?')[2]
+        assert ask(public_server, f'/?{query}')[0] == 200
+        assert ask(other, f'/?{query}')[0] == 403
+
+
+@pytest.mark.parametrize('host', ['127.0.0.1', 'localhost', '127.0.0.5'])
+def test_a_server_for_this_computer_only_needs_no_token(tmp_path, host):
+    with closing(LiveServer(tmp_path / 'run.tbrun', host=host)) as server:
+        assert server.access == server.url == f'http://{host}:{server.port}/'
+
+
+@pytest.mark.parametrize('host', ['127.0.0.1', '0.0.0.0'])
+def test_the_command_prints_a_url_that_opens_the_page(tmp_path, host):
+    command = [sys.executable, '-m', 'tb_planner', 'view', str(tmp_path / 'run.tbrun'), '--live', '--host', host]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            url = re.search(r'at (\S+) ', line)[1]
+            with urllib.request.urlopen(url, timeout=20) as response:
+                assert b'data-stream="stream' in response.read()
+            assert ('need this token' in line) == ('?token=' in url) == (host == '0.0.0.0')
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def test_the_server_listens_on_ipv6(drive, tmp_path):
@@ -530,6 +604,16 @@ def test_many_chunks_at_once_are_not_drawn_one_by_one(browser, server, drive, tm
     *_, chunk = Tail(tmp_path / 'run.tbrun').chunks()
     assert page.run(TAKE_IN.format(base64.b64encode(chunk[4:]).decode())) <= 400 / 16
     page.wait_for(FOLLOWS.format(401 * 5))
+    assert page.complaints() == []
+    page.close()
+
+
+def test_a_page_for_other_computers_follows_the_run_with_its_token(browser, public_server, drive):
+    drive.go(20)
+    page = browser.open(public_server.url, offline=False)
+    page.wait_for(FOLLOWS.format(20))
+    drive.go(5)
+    page.wait_for(FOLLOWS.format(25))
     assert page.complaints() == []
     page.close()
 

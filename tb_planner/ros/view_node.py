@@ -34,7 +34,9 @@ class ViewParameters:
     """Every parameter of the node."""
 
     record: str = parameter('', "file that the planner's parameter record names", read_only=True)
-    host: str = parameter(HOST, 'address to listen on; 127.0.0.1 is this computer only', read_only=True)
+    host: str = parameter(
+        HOST, 'address to listen on; 127.0.0.1 is this computer only, others need a token (see the log)', read_only=True
+    )
     port: int = parameter(8642, 'port to listen on; 0 takes a free port', low=0, high=65535, read_only=True)
     map_frame_id: str = parameter('map', 'frame of goals and strokes', read_only=True)
 
@@ -71,7 +73,7 @@ class ViewNode(Node):
             )
         except (OSError, ImportError) as error:
             raise CannotServe(f'cannot listen on {self._chosen.host}, port {self._chosen.port}: {error}') from error
-        self.get_logger().info(f'The run is shown at {self._server.url}')
+        self.get_logger().info(f'The run is shown at {self._server.access}')
 
     def destroy_node(self) -> None:
         self._server.close()

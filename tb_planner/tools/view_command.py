@@ -36,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     live = parser.add_argument_group('during the run')
     live.add_argument('--live', action='store_true', help='serve a page that follows the run as it is recorded')
     live.add_argument('--port', metavar='N', type=int, help='default: a free port')
-    live.add_argument('--host', help=f'address to listen on (default: {HOST}, this computer only)')
+    live.add_argument('--host', help=f'address to listen on (default: {HOST}, this computer only; others need a token)')
 
 
 def view(options: argparse.Namespace) -> int:
@@ -96,7 +96,7 @@ def serve(options: argparse.Namespace) -> int:
         server = LiveServer(options.run, host=host, port=port, title=options.title or options.run.stem)
     except (OSError, OverflowError, ImportError) as error:
         raise ValueError(f'cannot listen on {host}, port {port}: {error}') from error
-    print(f'serving {options.run} at {server.url} until Ctrl-C', flush=True)
+    print(f'serving {options.run} at {server.access} until Ctrl-C', flush=True)
     try:
         threading.Event().wait()
     finally:

@@ -6,10 +6,12 @@ Pages can send input back (a goal, obstacles); the server passes it to `on_input
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import json
 import logging
 import re
+import secrets
 import socket
 import struct
 import threading
@@ -20,6 +22,7 @@ from http import HTTPStatus
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 from tb_planner.recording.format import MAGIC
 from tb_planner.view.page import make_live_page
@@ -41,6 +44,7 @@ SEND_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 1.0
 """How long close() waits for the pages to close."""
 
+_NO_TOKEN = b'<!doctype html><title>Token needed</title>Open the URL with ?token=..., as the server has printed it.'
 _TRY_AGAIN_LATER = 1013  # close code in IANA's registry
 _LENGTH = struct.Struct('<I')
 _HOST = re.compile(r'(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(:\d+)?')
@@ -104,7 +108,8 @@ class LiveServer:
     """Serves the page of a record until it is closed; port 0 takes a free port.
 
     host: the address to listen on. 0.0.0.0 is every IPv4 address of this computer, :: every IPv6 address as well.
-    The server refuses pages of other sites, and requests for a host name that is not this computer's.
+    The server refuses pages of other sites, and requests for a host name that is not this computer's. Where other
+    computers can connect, it also requires the token that `url` contains.
     on_input: called with what a page sends, in that page's thread; accepts_input: whether to call it just now.
     """
 
@@ -120,7 +125,9 @@ class LiveServer:
     ) -> None:
         serve = _import_serve()
         listener = _listen(host, port)
-        self.host, self.port = host, int(listener.getsockname()[1])
+        address, port = listener.getsockname()[:2]
+        self.host, self.port = host, int(port)
+        self._token = '' if ipaddress.ip_address(address).is_loopback else secrets.token_urlsafe()
         name = socket.gethostname().lower()  # other computers may know this one by it, or by it and .local
         self._names = {host.lower(), 'localhost', name, f'{name.partition(".")[0]}.local'}
         self._record = record
@@ -150,9 +157,20 @@ class LiveServer:
 
     @property
     def url(self) -> str:
-        """The address of the page on this computer."""
+        """The address of the page on this computer, with the token if one is required."""
         host = {'0.0.0.0': HOST, '::': '::1'}.get(self.host, self.host)
-        return f'http://[{host}]:{self.port}/' if ':' in host else f'http://{host}:{self.port}/'
+        return f'http://{f"[{host}]" if ":" in host else host}:{self.port}/{self._query}'
+
+    @property
+    def access(self) -> str:
+        """The URL and who can open it: what a command prints, and a node logs."""
+        if not self._token:
+            return self.url
+        return f'{self.url} ({self.host}: other computers can connect, and need this token)'
+
+    @property
+    def _query(self) -> str:
+        return f'?token={self._token}' if self._token else ''
 
     def close(self) -> None:
         """Closes every connection. No input is passed on afterwards, unless `on_input` blocks for too long."""
@@ -188,11 +206,14 @@ class LiveServer:
     def _respond(self, connection: ServerConnection, request: Request) -> Response | None:
         """None to go on with the WebSocket handshake."""
         names, origins = request.headers.get_all('Host'), request.headers.get_all('Origin')
-        path = request.path.partition('?')[0]
+        path, _, query = request.path.partition('?')
         if len(names) != 1 or not self._is_own_name(names[0]) or origins not in ([], [f'http://{names[0]}']):
             return _response(HTTPStatus.FORBIDDEN)
+        if not self._has_token(query):
+            return _response(HTTPStatus.FORBIDDEN, _NO_TOKEN)
         if path == '/':
-            return _response(HTTPStatus.OK, make_live_page('stream', self._title, f'ws://{names[0]}').encode())
+            page = make_live_page(f'stream{self._query}', self._title, f'ws://{names[0]}')
+            return _response(HTTPStatus.OK, page.encode())
         if path != '/stream' or request.headers.get('Upgrade', '').lower() != 'websocket':
             return _response(HTTPStatus.NOT_FOUND)
         if not origins:  # a browser always sends one
@@ -200,6 +221,10 @@ class LiveServer:
         with self._lock:
             self._sockets[connection.socket] = False
         return None
+
+    def _has_token(self, query: str) -> bool:
+        given = parse_qs(query).get('token', []) if self._token else ['']
+        return len(given) == 1 and hmac.compare_digest(given[0].encode(errors='replace'), self._token.encode())
 
     def _is_own_name(self, host: str) -> bool:
         """Whether this Host header is this computer's name or an address.

@@ -1,5 +1,7 @@
 """The live view with real nodes behind it: a click makes the robot drive there, a drawn wall makes it drive around."""
 
+import urllib.error
+import urllib.request
 from contextlib import closing
 
 import pytest
@@ -148,6 +150,16 @@ def test_a_mere_subscriber_to_strokes_is_not_taken_for_a_simulator(context, peer
 def test_a_place_is_two_finite_numbers(place):
     assert not _is_place(place)
     assert _is_place([3, -4.5])
+
+
+def test_a_view_node_that_serves_other_computers_logs_the_token_that_its_page_needs(nodes, peer, tmp_path):
+    arguments = ros_arguments({'record': str(tmp_path / 'run.tbrun'), 'port': 0, 'host': '0.0.0.0'})
+    view = nodes.start_module('tb_planner.ros.view_node', arguments)
+    url = wait_until_logged(view, r'shown at (\S+) \(0\.0\.0\.0: other computers')[1]
+    with urllib.request.urlopen(url, timeout=20) as response:
+        assert b'data-stream="stream?token=' in response.read()
+    with pytest.raises(urllib.error.HTTPError, match='403'):
+        urllib.request.urlopen(url.partition('?')[0], timeout=20)
 
 
 def test_the_view_node_without_a_record_ends_and_names_the_parameter(nodes, peer):
