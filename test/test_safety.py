@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.oracle import Terrain, true_distance
 from helpers.random_maps import random_problem, random_rules, random_values
+from helpers.random_operations import Game
 from helpers.strategies import LOOKAHEADS, freed_in, problems
 from hypothesis import given, settings
 
@@ -386,3 +387,31 @@ def test_an_agent_in_unknown_terrain_sees_as_far_as_its_sensor_and_no_farther(ne
     assert len(ys) == seen - 1
     distance = abs(xs - 5) + abs(ys - 5) if neighbours == 4 else np.maximum(abs(xs - 5), abs(ys - 5))
     assert distance.max() == 2
+
+
+@pytest.mark.parametrize('before', ['lifo', 'larger_g'])
+def test_a_planner_takes_the_memory_of_one_whose_open_list_was_of_another_kind(before):
+    """A bucket queue and a heap use the same arrays; what one has left in them is no Open list of the other."""
+    values = np.zeros((SIDE, SIDE), bool)
+    grid = Grid(values)
+    first = TimeBoundedPlanner(grid, (0, 0), (SIDE - 1, 2), tba_star(ties=before), k=40)
+    first.step()
+    assert first.open_size > 0
+    first.release()
+    after = 'larger_g' if before == 'lifo' else 'lifo'
+    planner = TimeBoundedPlanner(grid, (3, 3), (SIDE - 1, 5), tbaa_star(ties=after), k=5)
+    fresh = TimeBoundedPlanner(Grid(values), (3, 3), (SIDE - 1, 5), tbaa_star(ties=after), k=5)
+    while fresh.step() is not Status.AT_GOAL:
+        planner.step()
+        assert (planner.current_cell, planner.expansions, planner.path) == (
+            fresh.current_cell,
+            fresh.expansions,
+            fresh.path,
+        )
+
+
+@pytest.mark.parametrize('first_seed', range(0, 60, 10))
+def test_no_operation_makes_an_illegal_move(first_seed):
+    """`make sanitize` plays thousands of such games."""
+    for seed in range(first_seed, first_seed + 10):
+        assert Game(seed).play()

@@ -102,6 +102,7 @@ class Search:
         """Sets the algorithm; to be called before a search starts."""
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
         self.path_switch, self.shortcut = path_switch, shortcut
+        self.open_size = 0  # what is left of another search may be a heap where this one reads buckets
         self.plain = not (reopen or heap or learn or self.weighted or w_g == 0)
         if heap and not len(self.f_of):
             self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
