@@ -26,6 +26,9 @@ demo: $(VENV)/runnable  ## let a simulated robot drive through a changing office
 test: lint $(VENV)/interfaces chromium  ## run lint and all tests, as CI does
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
+sanitize: $(VENV)/installed  ## test the compiled modules with sanitizers and bounds checks, in build/sanitize
+	$(BIN)/python test/sanitize.py
+
 chromium:  # the tests of the replay page need a browser; without one they are skipped
 	@for name in "$$TB_PLANNER_CHROMIUM" $(BROWSERS); do command -v "$$name" > /dev/null && exit 0; done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
@@ -69,4 +72,4 @@ $(VENV)/interfaces: test/build_interfaces.py $(wildcard test/interfaces*/*/*/*) 
 	@$(BIN)/python $< $(DISTRO)
 	@touch $@
 
-.PHONY: help build demo test chromium lint format clean
+.PHONY: help build demo test sanitize chromium lint format clean

@@ -23,8 +23,8 @@ COMPILED_BASELINES = [f'benchmarks.baselines.{module}' for module in ('d_star_li
 OLDEST_CYTHON = (3, 0, 8)
 
 # with gcc's default limits some of the kernel's small functions are not inlined; debugging symbols would double the
-# time, and a debugger can use the uncompiled file
-FLAGS = [
+# time, and a debugger can use the uncompiled file. `make sanitize` has flags of its own.
+FLAGS = os.environ.get('TB_PLANNER_CFLAGS', '').split() or [
     *('-O2', '-g0'),
     *('--param', 'max-inline-insns-single=2000'),
     *('--param', 'max-inline-insns-auto=150'),
@@ -209,7 +209,8 @@ setup(
         (f'share/{NAME}', ['package.xml']),
         # `ros2 run` and launch files look for the nodes here; as console scripts they would be on every user's PATH
         (f'lib/{NAME}', sorted(map(str, Path().glob('scripts/*')))),
-        *shared('config/*.*', 'config/nav2/*.*', 'config/nav2/*/*.*', 'launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
+        *shared('config/*.*', 'config/nav2/*.*', 'config/nav2/*/*.*', 'config/sros2/*.*'),
+        *shared('launch/*.py', 'maps/*.pgm', 'maps/*.yaml'),
     ],
     entry_points={
         'console_scripts': [f'{NAME} = {NAME}.__main__:main'],

@@ -185,7 +185,7 @@ def requirements_of(wheel):
 
 def assert_all_files_are_in(share, source):
     """Launch files, configuration and maps are each in the same folder as in the sources."""
-    config = ('config/*.yaml', 'config/*.rviz', 'config/nav2/*.yaml', 'config/nav2/*/*.xml')
+    config = ('config/*.yaml', 'config/*.rviz', 'config/nav2/*.yaml', 'config/nav2/*/*.xml', 'config/sros2/*.xml')
     patterns = (*config, 'launch/*.launch.py', 'maps/*.yaml', 'maps/*.pgm')
     for pattern in patterns:
         files = {path.relative_to(source) for path in source.glob(pattern)}
