@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 COPY = ROOT / 'build' / 'sanitize'
 COPIED = ('benchmarks', 'config', 'examples', 'maps', 'tb_planner', 'test', 'pyproject.toml', 'README.md', 'setup.py')
+REPORT = COPY / 'report'
+"""A file for each process that a sanitizer has ended: pytest would take what it prints along."""
 SANITIZE = '-fsanitize=address,undefined,float-cast-overflow,float-divide-by-zero'
 FLAGS = f'{SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g'
 UNCHECKED = 'boundscheck=False, wraparound=False, initializedcheck=False'
@@ -85,7 +87,9 @@ def copy_sources() -> list[str]:
 
 def run(command: list[str], environment: dict[str, str]) -> None:
     done = subprocess.run(command, cwd=COPY, env=environment, check=False)
-    if done.returncode:
+    reports = [path.read_text() for path in sorted(COPY.glob('report.*'))]
+    if done.returncode or reports:
+        print(*reports, sep='\n')
         sys.exit(f'{" ".join(command[:4])} … failed, exit code {done.returncode}')
 
 
@@ -96,6 +100,8 @@ def main() -> None:
     parser.add_argument('--workers', default='2', help='processes that test (%(default)s)')
     options = parser.parse_args()
     began_s = time.monotonic()
+    for old in COPY.glob('report.*'):
+        old.unlink()
     modules = copy_sources()
     build = {'TB_PLANNER_CFLAGS': FLAGS, 'LDFLAGS': SANITIZE}
     run([sys.executable, 'setup.py', '-q', 'build_ext', '--inplace'], {**os.environ, **build})
@@ -108,8 +114,8 @@ def main() -> None:
         'PYTHONPATH': f'{COPY}:{COPY / "test"}',
         'PYTHONMALLOC': 'malloc',  # Python's own allocator would hide the ends of blocks
         'LD_PRELOAD': library.stdout.strip(),
-        'ASAN_OPTIONS': 'detect_leaks=0:handle_segv=1',  # Python itself does not free all at its end
-        'UBSAN_OPTIONS': 'print_stacktrace=1',
+        'ASAN_OPTIONS': f'detect_leaks=0:log_path={REPORT}',  # Python itself does not free all at its end
+        'UBSAN_OPTIONS': f'print_stacktrace=1:log_path={REPORT}',
     }
     run([sys.executable, '-c', ARE_CHECKED, *modules], environment)
     pytest = ['-m', 'pytest', '-q', '-n', options.workers, '-p', 'no:cacheprovider', '--timeout', '900']

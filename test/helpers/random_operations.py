@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+import sys
 import time
 from itertools import pairwise
 
@@ -188,11 +190,19 @@ class Game:
             self.judge_moves(result.cells)
 
 
+def end_process(error: object) -> None:
+    """Ends the process after a failed bounds check in a compiled function that cannot raise."""
+    sys.__unraisablehook__(error)
+    sys.stderr.flush()
+    os._exit(1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--operations', type=int, default=100_000)
     parser.add_argument('--seed', type=int, default=0, help='of the first game; every game has the next one')
     options = parser.parse_args()
+    sys.unraisablehook = end_process
     began_s, done, seed = time.monotonic(), 0, options.seed
     while done < options.operations:
         try:
