@@ -2,8 +2,11 @@
 
 import itertools
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +23,7 @@ from helpers.bag_files import (
     pose_with_covariance,
     transforms,
 )
+from rosbags.rosbag2 import Reader
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
@@ -479,3 +483,34 @@ class TestGoals:
             assert (len(part.trips), part.read_whole) == (4, False)
             with pytest.raises(BagError, match=r'no goal .* in the part that there was time to read'):
                 bag.goals(lambda: True)
+
+
+# ---------------------------------------------------------------------- the bag in examples/
+EXAMPLE = Path(__file__).parents[1] / 'examples' / 'office.mcap'
+
+
+def test_the_example_bag_is_what_its_script_writes(tmp_path):
+    """Up to a centimetre: other processors may round differently."""
+    script = EXAMPLE.parents[1] / 'docs' / 'example_bag.py'
+    subprocess.run([sys.executable, script, tmp_path / EXAMPLE.name], check=True, capture_output=True, timeout=120)
+    with open_bag(EXAMPLE) as kept, open_bag(tmp_path / EXAMPLE.name) as written:
+        assert kept.topics == written.topics
+        for one, other in zip(kept.events(), written.events(), strict=True):
+            assert (one.time_s, type(one.what)) == (other.time_s, type(other.what))
+            if isinstance(one.what, Pose2D):
+                assert (one.what.x_m, one.what.y_m) == pytest.approx((other.what.x_m, other.what.y_m), abs=0.01)
+        assert not kept.problems
+
+
+def test_the_example_bag_is_small_and_its_map_reaches_late_subscribers():
+    assert EXAMPLE.stat().st_size < 1_000_000
+    with Reader(EXAMPLE) as reader:
+        durability = {item.topic: item.ext.offered_qos_profiles[0].durability.name for item in reader.connections}
+    assert durability == dict.fromkeys(('/goal_pose', '/map_updates', '/pose'), 'VOLATILE') | {
+        '/map': 'TRANSIENT_LOCAL'
+    }
+
+
+def test_the_example_bag_has_goals_for_the_tuner():
+    with open_bag(EXAMPLE) as bag:
+        assert [(goal.x_m, goal.y_m) for _, goal in bag.goals().trips] == [(25.0, 6.0), (4.0, -3.0)]

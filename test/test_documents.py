@@ -81,6 +81,22 @@ def test_the_solve_command_walks_to_its_goal(tmp_path):
     assert 'arrived' in run.stdout
 
 
+def test_the_replay_of_the_example_bag_prints_what_the_reference_shows(tmp_path):
+    """The times of ticks depend on the computer; so does, if it is busy, the number of restarts."""
+    pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
+    (line,) = (line for line in commands(REFERENCE) if 'examples/office.mcap' in line)
+    (shown,) = (block for block in blocks(REFERENCE, 'text') if block.startswith('office.mcap'))
+    (tmp_path / 'examples').symlink_to(ROOT / 'examples')
+    run = subprocess.run(
+        [sys.executable, '-m', *shlex.split(line)], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    printed, promised = run.stdout.splitlines(), shown.splitlines()
+    assert [text.split()[0] for text in printed] == [text.split()[0] for text in promised]
+    assert printed[:2] == promised[:2]
+    assert (tmp_path / 'office.tbrun').stat().st_size > 0
+
+
 @pytest.mark.parametrize('line', dict.fromkeys(line for line in commands(*PAGES) if line.startswith('tb_planner ')))
 def test_a_command_of_a_page_has_options_that_the_command_has(line):
     words = shlex.split(line)
