@@ -16,6 +16,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from test_examples import PROMISES
 
 import tb_planner
 
@@ -183,6 +185,14 @@ def requirements_of(wheel):
         return [re.match(r'[\w.-]+', text)[0] for text in metadata.requires if 'extra ==' not in text]
 
 
+def with_requirements(package):
+    """Yields the name of an installed package and, for this Python, of all that it requires."""
+    yield package
+    for requirement in map(Requirement, importlib.metadata.requires(package) or ()):
+        if requirement.marker is None or requirement.marker.evaluate({'extra': ''}):
+            yield from with_requirements(requirement.name)
+
+
 def assert_all_files_are_in(share, source):
     """Launch files, configuration and maps are each in the same folder as in the sources."""
     config = ('config/*.yaml', 'config/*.rviz', 'config/nav2/*.yaml', 'config/nav2/*/*.xml', 'config/sros2/*.xml')
@@ -275,6 +285,12 @@ class TestPipWithoutRos:
         code, output = environment.run(*command, 'solve', room, '--start', 0, 0, '--goal', 2, 0)
         assert (code, '\n  arrived\n' in output) == (0, True), output
 
+    @pytest.mark.parametrize('name', PROMISES)
+    def test_an_example_prints_what_it_promises(self, environment, sdist, name):
+        code, output = environment.run('python', sdist / 'examples' / name)
+        assert code == 0, output
+        assert re.fullmatch('\n'.join(PROMISES[name]) + '\n', output), output
+
     @pytest.mark.parametrize('command', ['bin/tb_planner demo', *(f'lib/tb_planner/{node}' for node in NODES)])
     def test_what_needs_ros_reports_in_one_line_what_to_install(self, environment, command):
         code, output = environment.run(*command.split())
@@ -292,6 +308,18 @@ def test_an_editable_install_compiles_the_kernel_in_place(source, tmp_path, comp
     assert environment.run('python', '-c', WHICH_KERNEL)[1].startswith(f'True {source}')
     assert environment.run('tb_planner', '--version') == (0, f'tb_planner {tb_planner.__version__}\n')
     assert {path.name for path in (environment.folder / 'bin').iterdir()} & set(NODES) == set()
+
+
+@pytest.mark.slow
+def test_pip_compiles_the_source_distribution_which_then_replays_the_example_bag(sdist, compiler, tmp_path):
+    """In a new environment; no registry is asked: what the package and its extra `bags` require is linked."""
+    pytest.importorskip('rosbags', reason="bags need rosbags: pip install '.[bags]'")
+    needed = ['setuptools', 'Cython', 'numpy', 'pillow', 'pyyaml', 'tqdm', 'websockets', *with_requirements('rosbags')]
+    environment = Environment(tmp_path / 'venv', *dict.fromkeys(needed))
+    environment.pip_install(sdist.with_name(f'{sdist.name}.tar.gz'), CC=compiler)
+    assert environment.run('python', '-c', WHICH_KERNEL)[1].startswith(f'True {environment.folder}')
+    code, output = environment.run('tb_planner', 'replay', sdist / 'examples' / 'office.mcap')
+    assert (code, 'goals     2, 2 reached' in output) == (0, True), output
 
 
 @pytest.mark.slow
