@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from test_examples import PROMISES
 
@@ -374,4 +375,40 @@ def test_version_is_the_same_everywhere():
     # colcon parses what setup.py prints: nothing but what it was asked for
     assert run([sys.executable, 'setup.py', '--version'], ROOT) == f'{version}\n'
     assert tb_planner.__version__ == version
+    assert yaml.safe_load((ROOT / 'CITATION.cff').read_text())['version'] == version
     assert re.search(r'\d+\.\d+\.\d+', (ROOT / 'CHANGELOG.rst').read_text())[0] == version
+
+
+def test_release_tools_accept_package_xml_and_the_changelog():
+    """bloom and catkin_prepare_release read both with catkin_pkg."""
+    package = pytest.importorskip('catkin_pkg.package', reason='catkin_pkg is not installed')
+    changelog = importlib.import_module('catkin_pkg.changelog')
+    parsed, warnings = package.parse_package(ROOT / 'package.xml'), []
+    parsed.validate(warnings=warnings)
+    assert warnings == []
+    assert {url.type for url in parsed.urls} == {'bugtracker', 'repository', 'website'}
+    assert [author.name for author in parsed.authors] == ['tb_planner contributors']
+    for export in parsed.exports:
+        assert export.tagname != 'rosdoc2' or (ROOT / export.content).exists()
+    sections = changelog.get_changelog_from_path(ROOT / 'CHANGELOG.rst', 'tb_planner')
+    assert sections is not None
+    assert re.search(r'^Forthcoming\n-+$', (ROOT / 'CHANGELOG.rst').read_text(), re.MULTILINE)
+
+
+needs_a_clone = pytest.mark.skipif(not (ROOT / '.github').exists(), reason='a source distribution has no workflows')
+
+
+@needs_a_clone
+def test_workflows_build_on_every_distribution_that_has_behaviour_trees():
+    jobs = yaml.safe_load((ROOT / '.github/workflows/ros.yml').read_text())['jobs']
+    distributions = jobs['colcon']['strategy']['matrix']['distro']
+    assert {path.name for path in ROOT.glob('config/nav2/*') if path.is_dir()} <= set(distributions)
+    assert 'rolling' in distributions
+
+
+@needs_a_clone
+def test_pre_commit_has_the_linter_version_that_make_lint_has():
+    (repository,) = yaml.safe_load((ROOT / '.pre-commit-config.yaml').read_text())['repos']
+    hooks = {hook['id']: hook['additional_dependencies'] for hook in repository['hooks']}
+    assert f"'{hooks['ruff-check'][0]}'" in (ROOT / 'setup.py').read_text()
+    assert hooks['ruff-format'] == hooks['ruff-check']
