@@ -15,9 +15,9 @@ from helpers.processes import wait_for
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.maps.cdr import Occupancy, pose_from_cdr
+from tb_planner.maps.cdr import Occupancy, Patch, pose_from_cdr
 from tb_planner.maps.map_worker import MapIntake, MapWorker
-from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
+from tb_planner.navigation.loop import MapRhythm, PlannerLoop, ReceivedPose
 from tb_planner.search.algorithms import tba_star
 from tb_planner.search.planner import TimeBoundedPlanner
 from tb_planner.tools.bags import open_bag
@@ -217,3 +217,176 @@ class TestRequestsBetweenTicks:
             loop.tick(0.1)
             spent.append(loop.navigator.planner.expansions)
         assert spent[0] == spent[1] > 0
+
+
+# ------------------------------------------------------------------------------------------------------ overdue maps
+class WatchedLoop:
+    """A loop with a goal that ticks 5 times a second; keeps when it warned of an overdue map, by its own clock."""
+
+    def __init__(self, **parameters):
+        self.log, self.poses, self.warned_s, self.now_s = Problems(), ReceivedPose(0.0), [], 0.0
+        chosen = dataclasses.replace(PARAMETERS, **parameters)
+        self.maps = MapIntake(chosen.map_settings(), self.log)
+        self.loop = PlannerLoop(chosen.loop_settings(), self.maps, self.poses, self.log, perf_counter)
+        self.poses.take(START, 0.0)
+        self.loop.navigator.new_goal(GOAL)
+
+    def run(self, arrivals_s, until_s, patches=False):
+        """Maps arrive at these times; every second one is a patch, if there are patches."""
+        arrivals_s, number = sorted(arrivals_s), 0
+        while self.now_s < until_s:
+            while number < len(arrivals_s) and arrivals_s[number] <= self.now_s + 1e-6:
+                if patches and number % 2:
+                    self.maps.take_patch(Patch('map', 0, (0, 0), np.zeros((2, 2), np.int8)))
+                else:
+                    self.maps.take_map(Occupancy('map', 0, GEOMETRY, walls()))
+                number += 1
+            self.tick()
+        return self
+
+    def tick(self):
+        before = len(self.log)
+        result = self.loop.tick(self.now_s)
+        if any(kind == 'map_age' for kind, _ in self.log[before:]):
+            self.warned_s.append(self.now_s)
+        self.now_s += 0.2
+        return result
+
+
+def every(period_s, until_s, begin_s=0.0):
+    return np.arange(begin_s, until_s, period_s).tolist()
+
+
+class TestAnOverdueMap:
+    @pytest.mark.parametrize('patches', [False, True], ids=['whole maps', 'maps and patches'])
+    def test_is_noticed_if_it_used_to_come_periodically(self, patches):
+        watched = WatchedLoop().run(every(1.0, 20.5), 40.0, patches)
+        assert watched.warned_s[0] == pytest.approx(25.2), 'more than five periods after the last one'
+        assert watched.warned_s[-1] == pytest.approx(39.8)
+        assert 'the map is 5.2 s old; it came every 1.0 s' in dict(reversed(watched.log))['map_age']
+        assert watched.loop.map_problems(watched.now_s)
+
+    def test_is_noticed_after_three_seconds_at_the_earliest(self):
+        watched = WatchedLoop().run(every(0.1, 10.05), 15.0)
+        assert watched.warned_s[0] == pytest.approx(13.0, abs=0.3)
+
+    def test_does_not_stop_the_robot_unless_map_timeout_s_says_so(self):
+        for timeout_s, status in ((0.0, 'NAVIGATING'), (4.0, 'MAP_LOST')):
+            watched = WatchedLoop(map_timeout_s=timeout_s).run(every(1.0, 20.5), 30.0)
+            assert watched.tick().tick.status == status
+
+    def test_is_none_if_the_map_comes_once(self):
+        assert WatchedLoop().run([0.0], 60.0).warned_s == []
+
+    def test_is_none_if_maps_come_irregularly(self):
+        random, rhythm, now_s = np.random.default_rng(1), MapRhythm(), 0.0
+        for time_s in random.choice([0.3, 1.0, 4.0, 15.0], 2_000).tolist():
+            assert not rhythm.is_overdue(time_s)
+            now_s += time_s
+            rhythm.arrived(now_s, some_were_lost=False)
+
+    def test_is_noticed_although_maps_have_come_late_before(self):
+        """A link that has to repeat parts of some maps, until none gets through."""
+        late_s = {12: 1.6, 15: 0.9, 19: 1.7}
+        watched = WatchedLoop().run([number + late_s.get(number, 0.0) for number in range(21)], 40.0)
+        assert watched.warned_s[0] == pytest.approx(20.7 + 5.0, abs=0.3)
+
+    def test_is_none_without_a_goal(self):
+        watched = WatchedLoop()
+        watched.loop.navigator.cancel()
+        assert watched.run(every(1.0, 20.5), 40.0).warned_s == []
+        assert watched.loop.map_problems(watched.now_s) == []
+
+    def test_is_none_any_more_when_a_map_has_come(self):
+        watched = WatchedLoop().run([*every(1.0, 20.5), 30.0], 32.0)
+        assert watched.warned_s[-1] == pytest.approx(29.8)
+        assert watched.loop.map_problems(watched.now_s) == []
+
+    def test_of_a_publisher_that_has_become_slower_is_noticed_by_its_new_period(self):
+        watched = WatchedLoop().run([*every(1.0, 20.5), *every(8.0, 150.0, 28.0)], 250.0)
+        first, later = [now_s for now_s in watched.warned_s if now_s < 28.0], watched.warned_s[-1]
+        assert first, 'nobody could know that it is only slower'
+        between = [now_s for now_s in watched.warned_s if 28.1 < now_s < 148.0]
+        assert between == []
+        assert later == pytest.approx(249.8, abs=0.3)
+        assert min(now_s for now_s in watched.warned_s if now_s > 148.0) == pytest.approx(148.0 + 40.0, abs=0.3)
+
+    def test_is_noticed_again_and_again_while_maps_are_lost_on_the_way(self):
+        watched = WatchedLoop().run(every(1.0, 20.5), 20.5)
+        for outage in range(3):
+            begin_s = watched.now_s
+            watched.run([], begin_s + 10.0)
+            assert watched.warned_s[-1] > begin_s + 9.0, f'outage {outage}'
+            watched.maps.lost_maps += 9
+            watched.run([watched.now_s], watched.now_s + 1.0)
+            assert watched.warned_s[-1] < begin_s + 10.3
+
+    @pytest.mark.parametrize('jump_s', [1000.0, -15.0])
+    def test_is_none_because_the_clock_has_jumped(self, jump_s):
+        watched = WatchedLoop().run(every(1.0, 20.5), 20.5)
+        watched.now_s += jump_s
+        watched.loop.clock_jumped(watched.now_s)
+        begin_s = watched.now_s
+        watched.run(every(1.0, begin_s + 20.0, begin_s + 0.5), begin_s + 20.0)
+        assert watched.warned_s == []
+        watched.run([], begin_s + 30.0)
+        assert watched.warned_s[0] == pytest.approx(begin_s + 19.5 + 5.0, abs=0.5)
+
+
+# ------------------------------------------------------------------------------------------------------ lost patches
+def map_of(stamp_ns):
+    return Occupancy('map', stamp_ns, GEOMETRY, walls())
+
+
+def patch_of(stamp_ns, at=(0, 0)):
+    return Patch('map', stamp_ns, at, np.zeros((2, 2), np.int8))
+
+
+class TestLostPatches:
+    def intake(self):
+        maps = MapIntake(PARAMETERS.map_settings(), Problems())
+        maps.take_map(map_of(10))
+        return maps
+
+    def test_leave_a_map_that_may_be_wrong_until_the_next_whole_map(self):
+        maps = self.intake()
+        maps.take_patch(patch_of(20))
+        assert not maps.is_incomplete
+        maps.take_patch(patch_of(30), lost=2)
+        maps.take_patch(patch_of(40))
+        assert maps.is_incomplete
+        maps.take_map(map_of(50))
+        assert not maps.is_incomplete
+
+    def test_are_not_in_a_whole_map_that_is_older_and_arrives_later(self):
+        maps = self.intake()
+        maps.take_patch(patch_of(30), lost=2)
+        maps.take_map(map_of(20))
+        assert maps.is_incomplete
+
+    def test_without_stamps_are_in_the_next_whole_map(self):
+        maps = self.intake()
+        maps.take_patch(patch_of(0), lost=2)
+        maps.take_map(map_of(20))
+        assert not maps.is_incomplete
+
+    def test_before_one_that_the_map_contains_are_in_the_map(self):
+        maps = self.intake()
+        maps.take_patch(patch_of(5), lost=2)
+        assert not maps.is_incomplete
+
+    def test_before_one_that_cannot_be_used_are_lost_too(self):
+        maps = self.intake()
+        maps.take_patch(b'nonsense', lost=2)
+        assert maps.is_incomplete
+
+    def test_are_suspected_where_a_patch_does_not_fit_the_map(self):
+        maps = self.intake()
+        maps.take_patch(patch_of(20, at=(119, 0)))
+        assert maps.is_incomplete
+
+    def test_are_a_problem_that_the_loop_reports(self):
+        watched = WatchedLoop().run([0.0], 1.0)
+        assert watched.loop.map_problems(watched.now_s) == []
+        watched.maps.take_patch(patch_of(0), lost=2)
+        assert 'may be wrong' in watched.loop.map_problems(watched.now_s)[0]

@@ -17,6 +17,7 @@ MAX_PATCHES = 1024
 """The largest number of map updates that wait for the worker; more arrive only if it cannot keep up."""
 OVERTAKEN_NS = 5 * 10**9
 """A map contains every update stamped up to this long before it; an older stamp means that the clock was set."""
+INCOMPLETE = 'map updates are missing: the map may be wrong until the next whole map'
 JOIN_TIMEOUT_S = 30.0
 TICKS_TO_WAIT = 2
 """How long the worker waits for a tick that is late, or that never comes because simulated time has stopped."""
@@ -61,11 +62,19 @@ class MapIntake:
         self._settings = settings
         self._log = log
         self._map_stamp_ns = 0
+        self._gap_stamp_ns: int | None = None  # of the update before which others were lost
         self.source = self._new_source(settings.frame)
         self.taken = 0
         """How many maps and map updates are in the grids."""
         self.received_s: float | None = None
         """When the newest of them was received, by the clock of whoever passes them in."""
+        self.lost_maps = self.lost_patches = 0
+        """How many were published, as far as that is known, and did not arrive."""
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether updates are missing, and no whole map has come since."""
+        return self._gap_stamp_ns is not None
 
     def take_map(self, message: Occupancy | bytes, received_s: float | None = None) -> bool:
         """Replaces the map; bytes are a nav_msgs/OccupancyGrid as serialised. Returns False if it cannot be used."""
@@ -80,23 +89,32 @@ class MapIntake:
             self._log.warn('map', f'{error or "not enough memory for this map"}; the last map stays')
             return False
         self.source, self._map_stamp_ns = source, occupancy.stamp_ns
+        if not _is_earlier(occupancy.stamp_ns, self._gap_stamp_ns or 0):
+            self._gap_stamp_ns = None
         self._count(received_s)
         return True
 
-    def take_patch(self, message: Patch | bytes, received_s: float | None = None) -> bool:
-        """Updates a part of the map; bytes are a map_msgs/OccupancyGridUpdate. Returns False if it is not used."""
+    def take_patch(self, message: Patch | bytes, received_s: float | None = None, lost: int = 0) -> bool:
+        """Updates a part of the map; bytes are a map_msgs/OccupancyGridUpdate. lost: how many before it did not arrive.
+        Returns False if it is not used."""
+        stamp_ns, used = 0, False
         try:
             patch = patch_from_cdr(message) if isinstance(message, bytes) else message
-            if patch.stamp_ns and 0 < self._map_stamp_ns - patch.stamp_ns < OVERTAKEN_NS:
+            stamp_ns = patch.stamp_ns
+            if _is_earlier(stamp_ns, self._map_stamp_ns):
                 return False  # the map contains it, and perhaps what has changed there since
             if patch.frame not in ('', self.source.frame):
                 raise BadMessage(f'map update is in frame {patch.frame!r}; the map is in {self.source.frame!r}')
             self.source.live_map.patch(patch.values, patch.at)
         except (OutsideGrid, ValueError) as error:
             self._log.warn('map_updates', f'{error}; the update is dropped')
-            return False
-        self._count(received_s)
-        return True
+            lost += isinstance(error, OutsideGrid)  # and perhaps the map that it belongs to
+        else:
+            used = True
+            self._count(received_s)
+        if lost:
+            self._gap_stamp_ns = stamp_ns
+        return used
 
     def use_settings(self, settings: MapSettings) -> None:
         """Computes the costs of the present map again."""
@@ -116,10 +134,17 @@ class MapIntake:
         self.taken += 1
 
 
+def _is_earlier(stamp_ns: int, than_ns: int) -> bool:
+    """Of what the same clock has stamped; a stamp of 0 is none."""
+    return stamp_ns != 0 and 0 < than_ns - stamp_ns < OVERTAKEN_NS
+
+
 class _Message(NamedTuple):
     is_map: bool
     data: bytes
     received_s: float
+    lost: int
+    """How many before it did not arrive."""
 
 
 @dataclass
@@ -143,6 +168,8 @@ class _Queue:
         patches = [i for i, waiting in enumerate(self.messages) if not waiting.is_map]
         if len(patches) <= MAX_PATCHES:
             return True
+        after = self.messages[patches[1]]
+        self.messages[patches[1]] = after._replace(lost=after.lost + 1)
         del self.messages[patches[0]]
         return False
 
@@ -174,15 +201,21 @@ class MapWorker:
         if self._thread.ident is not None:
             self._thread.join(JOIN_TIMEOUT_S)
 
-    def put_map(self, data: bytes) -> None:
+    def put_map(self, data: bytes, lost: int = 0) -> None:
+        """lost: how many before it were published and did not arrive."""
+        self.intake.lost_maps += lost
         with self._changed:
-            self._queue.add_map(_Message(True, data, self._clock()))
+            self._queue.add_map(_Message(True, data, self._clock(), lost))
             self._changed.notify()
 
-    def put_patch(self, data: bytes) -> None:
+    def put_patch(self, data: bytes, lost: int = 0) -> None:
+        """lost: how many before it were published and did not arrive."""
         with self._changed:
-            all_wait = self._queue.add_patch(_Message(False, data, self._clock()))
+            all_wait = self._queue.add_patch(_Message(False, data, self._clock(), lost))
             self._changed.notify()
+        self.intake.lost_patches += lost + (not all_wait)
+        if lost:
+            self._log.warn('lost', f'{lost} {INCOMPLETE}', same=INCOMPLETE)
         if not all_wait:
             text = f'more than {MAX_PATCHES} map updates are waiting; the oldest is lost until the next whole map'
             self._log.error('map_updates', text)
@@ -229,4 +262,4 @@ class MapWorker:
                 break
         for message in work.messages[first:]:
             if not message.is_map:
-                self.intake.take_patch(message.data, message.received_s)
+                self.intake.take_patch(message.data, message.received_s, message.lost)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import traceback
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Protocol
 
 import numpy as np
@@ -17,11 +19,17 @@ from numpy.typing import NDArray
 
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.live_map import LiveMap, MapUpdate
-from tb_planner.maps.map_worker import Log, MapIntake
+from tb_planner.maps.map_worker import INCOMPLETE, Log, MapIntake
 from tb_planner.navigation.navigator import Navigator, Search, Settings, Tick
 from tb_planner.search.planner import TickBudget
 
 NO_PLAN: NDArray[np.float64] = np.empty((0, 2))
+REGULAR_ARRIVALS, MAX_IRREGULAR = 10, 4
+"""Maps are periodic once this number of them have come regularly, and until that number of the last ones have not."""
+SAME_ARRIVAL_S = 0.5
+"""Maps and updates that come within this time count as one."""
+OVERDUE_PERIODS, OVERDUE_S = 5, 3.0
+"""A periodic map is overdue if it is older than both: this number of periods, and this time."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +187,47 @@ class ClearedMapGuard:
         self._since_s = None
 
 
+class MapRhythm:
+    """Learns the period of maps that come periodically, and so from when on the next one is overdue.
+
+    The period is the median of the last ten times between arrivals. It is learned when all of them are between half and
+    twice the median, and forgotten when MAX_IRREGULAR are not, or when an overdue map comes. A map that comes once, or
+    whenever something has changed, has no period. Times in which messages were lost do not count: they are not the
+    publisher's.
+    """
+
+    def __init__(self) -> None:
+        self.period_s: float | None = None
+        self._last_s: float | None = None
+        self._times_s: deque[float] = deque(maxlen=REGULAR_ARRIVALS)
+
+    def arrived(self, now_s: float, *, some_were_lost: bool) -> None:
+        if self._last_s is None or some_were_lost:
+            self._last_s = now_s
+            return
+        time_s = now_s - self._last_s
+        if time_s < SAME_ARRIVAL_S:
+            return
+        self._last_s = now_s
+        if self.is_overdue(time_s):
+            self.period_s = None
+            self._times_s.clear()
+            return
+        self._times_s.append(time_s)
+        median_s = median(self._times_s)
+        regular = sum(median_s / 2 <= one_s <= 2 * median_s for one_s in self._times_s)
+        if regular == REGULAR_ARRIVALS:
+            self.period_s = median_s
+        elif len(self._times_s) - regular >= MAX_IRREGULAR:
+            self.period_s = None
+
+    def clock_jumped(self) -> None:
+        self._last_s = None
+
+    def is_overdue(self, age_s: float) -> bool:
+        return self.period_s is not None and age_s > max(OVERDUE_PERIODS * self.period_s, OVERDUE_S)
+
+
 class PlannerLoop:
     """Leads a robot to its goal and serves path requests, tick by tick, on one thread.
 
@@ -200,6 +249,7 @@ class PlannerLoop:
         self.navigator = Navigator(settings.navigation)
         self.path_handlers: Sequence[PathHandler] = ()
         self.recorder: TickRecorder | None = None
+        self.maps = maps
         self.frame = maps.source.frame
         """The map's frame; poses and goals have to be in it."""
         self.map: MapUpdate | None = None
@@ -207,7 +257,6 @@ class PlannerLoop:
         self.pose: Pose2D | None = None
         """The robot's pose in the last tick."""
         self._settings = settings
-        self._maps = maps
         self._poses = poses
         self._log = log
         self._budget = TickBudget(
@@ -215,7 +264,9 @@ class PlannerLoop:
         )
         self._early_budget = TickBudget(clock)  # of requests between two ticks; the next tick has less for requests
         self._cleared_maps = ClearedMapGuard(settings.cleared_map_timeout_s, log)
+        self._rhythm = MapRhythm()
         self._maps_seen = 0
+        self._messages_lost = 0
         self._map_s: float | None = None  # when a tick first found it
         self._must_start_over = False
 
@@ -238,15 +289,17 @@ class PlannerLoop:
     def tick(self, now_s: float) -> TickResult:
         """Takes the newest map and the pose, leads the robot towards its goal, and serves path requests."""
         self._budget.begin_tick((self.navigator.goal is not None) + sum(one.has_request for one in self.path_handlers))
-        tick, pose, map_update, plan_m, received_s = None, None, None, None, self._maps.received_s
+        tick, pose, map_update, plan_m, received_s = None, None, None, None, self.maps.received_s
         try:
-            source = self._maps.source  # read once: the worker may replace it during the tick
+            source = self.maps.source  # read once: the worker may replace it during the tick
             if source.frame != self.frame:
                 self._change_frame(source.frame)
                 plan_m = NO_PLAN
             map_update = self._newest_map(source.live_map, now_s)
             self.pose = pose = self._newest_pose(now_s)
             map_lost = self._map_is_lost(now_s)
+            if not map_lost and (problem := self._overdue(now_s)):
+                self._log.warn('map_age', problem, same='overdue')
             for_navigator = self._replace_navigator() if self._must_start_over else map_update
             search: Search = self._budget.search_for
             if self.recorder is not None:
@@ -273,7 +326,7 @@ class PlannerLoop:
         another one begins. All this together spends no more than the requests' part of one tick's budget, which the
         next tick takes into account, and no more than time_s. A map that no tick has seen yet is left to the next
         tick."""
-        if self._maps.taken != self._maps_seen or self._maps.source.frame != self.frame or self._must_start_over:
+        if self.maps.taken != self._maps_seen or self.maps.source.frame != self.frame or self._must_start_over:
             return
         self._early_budget.go_on(sum(one.has_request for one in self.path_handlers), time_s)
         pose, map_lost = self._poses.latest(now_s), self._map_is_lost(now_s)
@@ -289,8 +342,11 @@ class PlannerLoop:
         self._early_budget.begin_tick()
 
     def _newest_map(self, live_map: LiveMap, now_s: float) -> MapUpdate | None:
-        if self._maps.taken != self._maps_seen:
-            self._maps_seen, self._map_s = self._maps.taken, now_s
+        if self.maps.taken != self._maps_seen:
+            self._maps_seen, self._map_s = self.maps.taken, now_s
+            lost = self.maps.lost_maps + self.maps.lost_patches
+            self._rhythm.arrived(now_s, some_were_lost=lost != self._messages_lost)
+            self._messages_lost = lost
         update = self._cleared_maps.newest(live_map, now_s, may_wait=self._may_wait())
         self.map = update or self.map
         return update
@@ -360,8 +416,25 @@ class PlannerLoop:
         """Counts the ages of map and pose from now on."""
         if self._map_s is not None:
             self._map_s = now_s
+        self._rhythm.clock_jumped()
         self._cleared_maps.clock_jumped()
         self._poses.clock_jumped(now_s)
+
+    def map_problems(self, now_s: float) -> list[str]:
+        """Why the map may not show what is there; empty if there is no reason to think so."""
+        problems = self._overdue(now_s), INCOMPLETE if self.maps.is_incomplete else ''
+        return [problem for problem in problems if problem]
+
+    def _overdue(self, now_s: float) -> str:
+        """That the map is overdue, in words; empty if it is not, or if nobody drives by it: some maps come only while
+        the robot moves."""
+        age_s, period_s = self.map_age_s(now_s), self._rhythm.period_s
+        if age_s is None or period_s is None or not self._rhythm.is_overdue(age_s) or not self._has_goals():
+            return ''
+        return f'the map is {age_s:.1f} s old; it came every {period_s:.1f} s: the robot may be led by an outdated map'
+
+    def _has_goals(self) -> bool:
+        return self.navigator.goal is not None or any(one.has_request or one.has_path for one in self.path_handlers)
 
     def map_age_s(self, now_s: float) -> float | None:
         """How long ago a tick found the newest map or map update; None before the first one."""

@@ -176,7 +176,8 @@ class Diagnostics:
 
     def _warnings(self) -> list[str]:
         new, self._overruns_published = self._stats.overruns - self._overruns_published, self._stats.overruns
-        warnings = [f'{new} ticks took longer than {self._stats.period_s:g} s'] if new else []
+        warnings = self._loop.map_problems(self._now_s)
+        warnings += [f'{new} ticks took longer than {self._stats.period_s:g} s'] if new else []
         return warnings if COMPILED else [*warnings, NOT_COMPILED]
 
     def _values(self, result: TickResult, tick: Tick) -> dict[str, object]:
@@ -193,6 +194,8 @@ class Diagnostics:
             'searches': planner.searches if planner is not None else 0,
             **{f'restarts_{reason.value}': self._restarts[reason] for reason in RestartReason},
             'map_age_s': self._loop.map_age_s(self._now_s),
+            'lost_maps': self._loop.maps.lost_maps,
+            'lost_map_updates': self._loop.maps.lost_patches,
             'pose_age_s': self._poses.age_s(self._now_s),
             'distance_to_goal_m': self._distance_to_goal_m(result.pose),
             'map_to_waypoint_ms': self._map_to_waypoint_ms,

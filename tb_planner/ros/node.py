@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import math
 import sys
 import traceback
@@ -353,15 +354,32 @@ class ActivePlanner:
 
     # -------------------------------------------------------------------------------------------------- messages
     def _subscribe(self, undo: ExitStack) -> None:
-        wanted: list[tuple[Any, str, Callable[[Any], None], QoSProfile, bool]]
-        wanted = [(OccupancyGrid, 'map', self._worker.put_map, LATCHED, True)]
+        wanted: list[tuple[Any, str, Callable[..., None], QoSProfile, bool]]
+        wanted = [(OccupancyGrid, 'map', self._with_losses('map', self._worker.put_map), LATCHED, True)]
         if (update := map_update_type()) is not None:
-            wanted.append((update, 'map_updates', self._worker.put_patch, IN_ORDER, True))
+            take = self._with_losses('map_updates', self._worker.put_patch)
+            wanted.append((update, 'map_updates', take, IN_ORDER, True))
         if self._parameters.subscribe_goal_pose:
             wanted.append((PoseStamped, 'goal_pose', self._take_goal, NEWEST, False))
         for kind, topic, callback, qos, raw in wanted:
             subscription = self._node.create_subscription(kind, topic, callback, qos, raw=raw)
             undo.callback(self._node.destroy_subscription, subscription)
+
+    def _with_losses(self, topic: str, put: Callable[[bytes, int], None]) -> Callable[..., None]:
+        """A callback that also passes on how many messages before this one did not arrive, by the numbers that a
+        publisher gives its messages. (The message_lost event of Fast DDS leaves out those that a full queue drops.) It
+        is 0 where the middleware has no numbers, as Cyclone DDS, and where several publishers count each for itself."""
+        last: int | None = None
+
+        def take(*message: Any) -> None:
+            nonlocal last
+            data, info = message if len(message) == 2 else message[0]  # rclpy's EventsExecutor passes both as one
+            before, last = last, info['publication_sequence_number']
+            lost = 0 if before is None or last is None else max(last - before - 1, 0)  # less: a new publisher
+            put(data, lost if lost and self._node.count_publishers(self._topic(topic)) <= 1 else 0)
+
+        setattr(take, '__signature__', inspect.signature(lambda data, info: None))  # noqa: B010  rclpy looks at it
+        return take
 
     def _make_pose_source(self) -> RobotPose:
         def frame() -> str:

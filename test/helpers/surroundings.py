@@ -43,16 +43,17 @@ def pose_stamped(x, y, frame='map'):
 
 
 class SimulatedClock:
-    """Publishes the time, twenty times a second."""
+    """Publishes the time, twenty times a second; it may pass faster than that of the machine."""
 
-    def __init__(self, peer: Peer, start_s: float) -> None:
+    def __init__(self, peer: Peer, start_s: float, speed: float = 1.0) -> None:
         self.now_s = start_s
+        self.speed = speed
         self._publisher = peer.node.create_publisher(Clock, 'clock', RELIABLE)
         self._timer = peer.node.create_timer(0.05, self._advance)
         self.is_stopped = False
 
     def _advance(self) -> None:
-        self.now_s += 0.0 if self.is_stopped else 0.05
+        self.now_s += 0.0 if self.is_stopped else 0.05 * self.speed
         message = Clock()
         message.clock.sec, message.clock.nanosec = int(self.now_s), int(self.now_s % 1 * 1e9)
         self._publisher.publish(message)

@@ -19,15 +19,8 @@ KEYS = [
     *('status', 'algorithm', 'expansions_per_tick', 'tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'tick_jitter_p99_ms'),
     *('tick_jitter_max_ms', 'ticks', 'overruns', 'missed_ticks', 'open_size', 'searches'),
     *(f'restarts_{reason.value}' for reason in RestartReason),
-    *(
-        'map_age_s',
-        'pose_age_s',
-        'distance_to_goal_m',
-        'map_to_waypoint_ms',
-        'refused_messages',
-        'errors',
-        'last_problem',
-    ),
+    *('map_age_s', 'lost_maps', 'lost_map_updates', 'pose_age_s', 'distance_to_goal_m', 'map_to_waypoint_ms'),
+    *('refused_messages', 'errors', 'last_problem'),
 ]
 
 
