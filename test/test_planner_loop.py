@@ -390,3 +390,35 @@ class TestLostPatches:
         assert watched.loop.map_problems(watched.now_s) == []
         watched.maps.take_patch(patch_of(0), lost=2)
         assert 'may be wrong' in watched.loop.map_problems(watched.now_s)[0]
+
+
+# ------------------------------------------------------------------------------------------------------ failed ticks
+class Failing:
+    """A recorder that fails outside of what is guarded."""
+
+    def searching(self, search):
+        raise RuntimeError('for the test')
+
+
+class TestAfterATickThatRaised:
+    def loop(self):
+        watched = WatchedLoop().run([0.0], 1.0)
+        watched.loop.recorder = Failing()
+        assert watched.tick().tick is None
+        watched.loop.recorder = None
+        return watched
+
+    def test_a_cancel_stops_the_robot(self):
+        watched = self.loop()
+        watched.loop.navigator.cancel()
+        tick = watched.tick().tick
+        assert (tick.status, tick.waypoint) == ('CANCELED', START)
+        assert watched.tick().tick.waypoint is None
+
+    def test_a_pose_that_is_missing_is_a_lost_one(self):
+        watched = self.loop()
+        watched.poses.forget()
+        assert watched.tick().tick.status == 'POSE_LOST'
+
+    def test_the_robot_goes_on_to_its_goal(self):
+        assert self.loop().tick().tick.status == 'NAVIGATING'

@@ -396,9 +396,7 @@ class PlannerLoop:
     def _replace_navigator(self) -> MapUpdate | None:
         """A new navigator with the same goal. Returns the map as if all of it were new."""
         self._must_start_over = False
-        goal, self.navigator = self.navigator.goal, Navigator(self._settings.navigation)
-        if goal is not None:
-            self.navigator.new_goal(goal)
+        self.navigator = self.navigator.replacement()
         return None if self.map is None else replace(self.map, change=None)
 
     def _change_frame(self, frame: str) -> None:

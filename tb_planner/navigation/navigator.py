@@ -217,6 +217,14 @@ class Navigator:
         if self._replanner is not None:
             self._search_afresh(RestartReason.REQUESTED, None)
 
+    def replacement(self) -> Navigator:
+        """A new navigator with the same goal, which also knows what was asked for and has not been done yet: after an
+        error this one may be in any state."""
+        other = Navigator(self._settings)
+        other._goal, other._had_pose = self._goal, self._had_pose
+        other._idle_status, other._must_stop = self._idle_status, self._must_stop
+        return other
+
     # -------------------------------------------------------------------------------------------------- what is known
     @property
     def geometry(self) -> MapGeometry | None:
