@@ -235,6 +235,14 @@ class Navigator:
         return self._goal
 
     @property
+    def actual_goal(self) -> Pose2D | None:
+        """Where the robot goes: the goal, or the centre of the free cell that replaces a blocked one; None if there is
+        neither."""
+        if self._map is None or self._goal is None or self._target is None:
+            return None
+        return end_pose(self._map.geometry, self._goal, self._target)
+
+    @property
     def planner(self) -> TimeBoundedPlanner | None:
         """The search for a path to the goal, if there is one."""
         return None if self._replanner is None else self._replanner.planner
@@ -354,7 +362,10 @@ class Navigator:
         position, end = geometry.to_grid(pose.x_m, pose.y_m), end_pose(geometry, goal, target)
         if self._has_arrived(map_update, goal, pose, target):
             self._finish(NavigationStatus.ARRIVED)
-            return NavigationStatus.ARRIVED, end, f'at the goal {goal}'
+            message = f'at the goal {goal}'
+            if end != goal:
+                message = f'at {end}, {_distance_text(goal, end)} from the goal {goal}, which is blocked'
+            return NavigationStatus.ARRIVED, end, message
         replanner = self._replanner or self._begin_search(map_update, goal, free)
         replanner.step(position, free, search, self._settings.full_replan_ticks)
         if replanner.has_no_path:
@@ -364,7 +375,9 @@ class Navigator:
             return NavigationStatus.WAITING, pose, 'the search has just begun'
         if (aim.x, aim.y) == position and not aim.at_end:
             return NavigationStatus.WAITING, pose, 'no point of the route is in sight'
-        message = f'{math.dist((pose.x_m, pose.y_m), (goal.x_m, goal.y_m)):.2f} m from the goal {goal}'
+        message = f'going to the goal {goal}'
+        if end != goal:
+            message = f'goal {goal} is blocked; going to {end}, {_distance_text(goal, end)} away'
         return NavigationStatus.NAVIGATING, end if aim.at_end else _waypoint(geometry, aim), message
 
     def _free_cell(self, map_update: MapUpdate, pose: Pose2D) -> Cell | None:
@@ -728,6 +741,10 @@ def end_pose(geometry: MapGeometry, goal: Pose2D, target: Cell) -> Pose2D:
         return goal
     x_m, y_m = geometry.centre_of(target)
     return Pose2D(x_m, y_m, goal.yaw)
+
+
+def _distance_text(one: Pose2D, other: Pose2D) -> str:
+    return f'{math.dist((one.x_m, one.y_m), (other.x_m, other.y_m)):.2f} m'
 
 
 def _waypoint(geometry: MapGeometry, aim: Aim) -> Pose2D:

@@ -1,7 +1,9 @@
-"""What the node reports about itself: its status when it changes, /diagnostics every second and on events."""
+"""What the node reports about itself: its status when it changes; summary and /diagnostics every second."""
 
 from __future__ import annotations
 
+import math
+import socket
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -26,6 +28,21 @@ RESTART_PERIOD_S = 0.1
 """Restarts are published at once, but not more often than this."""
 MAX_RESTART_PLACES = 50
 """RViz shows the places of the last restarts."""
+SPEED_WINDOW_S, SPEED_SAMPLE_S = 10, 1.0
+"""The robot's speed is its mean over this time, from one pose a second: poses of a robot that stands still vary."""
+MIN_SPEED_M_S = 0.01
+
+SUMMARY = (
+    *('status', 'reason', 'distance_to_goal_m', 'time_to_goal_s', 'route_length_m', 'goal', 'actual_goal'),
+    *('restarts', 'last_restart', 'tick_p99_ms', 'map_age_s', 'pose_age_s'),
+)
+"""The values of the diagnostics that are in the summary, in its order."""
+_FIGURES = {
+    NavigationStatus.NAVIGATING: ('distance_to_goal_m', '; {:.2f} m to go'),
+    NavigationStatus.POSE_LOST: ('pose_age_s', ': the last one is {:.1f} s old'),
+    NavigationStatus.MAP_LOST: ('map_age_s', ': the last one is {:.1f} s old'),
+}
+"""What is added to the message of a status, and the value in it."""
 
 TROUBLE = (
     NavigationStatus.NO_PATH,
@@ -83,8 +100,32 @@ class TickStats:
         return found
 
 
+class Speedometer:
+    """The robot's mean speed during the last ten seconds."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, float, float]] = deque(maxlen=SPEED_WINDOW_S + 1)  # time, x, y
+
+    def reset(self) -> None:
+        self._samples.clear()
+
+    def see(self, pose: Pose2D, now_s: float) -> None:
+        if self._samples and now_s < self._samples[-1][0]:  # the clock was set back
+            self.reset()
+        if not self._samples or now_s - self._samples[-1][0] >= SPEED_SAMPLE_S:
+            self._samples.append((now_s, pose.x_m, pose.y_m))
+
+    def time_s(self, distance_m: float) -> float | None:
+        """How long this distance takes; None if the robot does not move, or if its speed is not known yet."""
+        if len(self._samples) < 2:
+            return None
+        samples = np.array(self._samples)
+        speed_m_s = length_m(samples[:, 1:]) / (samples[-1, 0] - samples[0, 0])
+        return distance_m / speed_m_s if speed_m_s >= MIN_SPEED_M_S else None
+
+
 class Diagnostics:
-    """Publishes status, diagnostics and RViz's view of the ticks, and logs changes of the status."""
+    """Publishes status, summary, diagnostics and RViz's view of the ticks, and logs changes of the status."""
 
     def __init__(
         self,
@@ -107,6 +148,9 @@ class Diagnostics:
         self._now_s = 0.0
         self._waypoint: Pose2D | None = None
         self._restarts: Counter[RestartReason] = Counter()
+        self._last_restart: RestartReason | None = None
+        self._speedometer = Speedometer()
+        self._replaced: tuple[Pose2D, Pose2D] | None = None  # a blocked goal that was logged, and where the robot goes
         self._restart_places: deque[RestartPlace] = deque(maxlen=MAX_RESTART_PLACES)
         self._map_to_waypoint_ms: float | None = None
         self._overruns_published = 0
@@ -117,6 +161,7 @@ class Diagnostics:
     def new_goal(self) -> None:
         """The next tick's status is published even if it is the same as before: the robot may be there already."""
         self._has_new_goal = True
+        self._speedometer.reset()
 
     def report(self, result: TickResult, now_s: float) -> None:
         """After every tick."""
@@ -125,6 +170,7 @@ class Diagnostics:
             return
         self._last, self._now_s = result, now_s
         self._count(result, tick, before)
+        self._log_replaced_goal(tick)
         status_before = None if before is None or before.tick is None else before.tick.status
         if status_before != tick.status or self._has_new_goal:
             self._has_new_goal = False
@@ -152,6 +198,9 @@ class Diagnostics:
             self._restart_places.clear()
         self._has_new_restart |= bool(tick.restarts)
         self._restarts.update(tick.restarts)
+        self._last_restart = tick.restarts[-1] if tick.restarts else self._last_restart
+        if result.pose is not None:
+            self._speedometer.see(result.pose, self._now_s)
         if tick.restarts and result.pose is not None:
             self._restart_places.append(RestartPlace(result.pose, ', '.join(tick.restarts)))
         if tick.waypoint is not None:
@@ -159,20 +208,33 @@ class Diagnostics:
             if result.map_update is not None and result.map_received_s is not None:
                 self._map_to_waypoint_ms = (perf_counter() - result.map_received_s) * 1e3
 
+    def _log_replaced_goal(self, tick: Tick) -> None:
+        """Logs where the robot goes if its goal is blocked, once, and again if that changes."""
+        if tick.status != NavigationStatus.NAVIGATING:
+            return
+        goal, actual_goal = self._loop.navigator.goal, self._loop.navigator.actual_goal
+        replaced = None if goal is None or actual_goal is None or actual_goal == goal else (goal, actual_goal)
+        if replaced is not None and replaced != self._replaced:
+            self._log.warn('goal_blocked', tick.message)
+        self._replaced = replaced
+
     def _publish(self, result: TickResult, tick: Tick) -> None:
         self._published_s, self._has_new_restart = perf_counter(), False
-        texts = [tick.message or tick.status.value, *self._warnings()]
+        values = self._values(result, tick)
+        texts = [_in_words(tick, values), *self._warnings()]
         fine = len(texts) == 1 and tick.status not in TROUBLE
         status = DiagnosticStatus(
             level=DiagnosticStatus.OK if fine else DiagnosticStatus.WARN,
             name=f'{self._node.get_fully_qualified_name()}: planner',
             message='; '.join(texts),
-            hardware_id=self._node.get_namespace(),
-            values=[KeyValue(key=key, value=_text_of(value)) for key, value in self._values(result, tick).items()],
+            hardware_id=self._node.get_namespace().strip('/') or socket.gethostname(),
+            values=[KeyValue(key=key, value=_text_of(value)) for key, value in values.items()],
         )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._publishers.stamp()
         self._publishers.diagnostics(message)
+        values['reason'] = status.message
+        self._publishers.summary({key: _rounded(values[key]) for key in SUMMARY})
 
     def _warnings(self) -> list[str]:
         new, self._overruns_published = self._stats.overruns - self._overruns_published, self._stats.overruns
@@ -182,6 +244,7 @@ class Diagnostics:
 
     def _values(self, result: TickResult, tick: Tick) -> dict[str, object]:
         navigator, planner = self._loop.navigator, self._loop.navigator.planner
+        route_m, distance_m = self._lengths_m(result.pose)
         return {
             'status': tick.status.value,
             'algorithm': navigator.settings.algorithm.name,
@@ -192,26 +255,48 @@ class Diagnostics:
             'missed_ticks': self._stats.missed,
             'open_size': planner.open_size if planner is not None else 0,
             'searches': planner.searches if planner is not None else 0,
-            **{f'restarts_{reason.value}': self._restarts[reason] for reason in RestartReason},
+            'restarts': self._restarts.total(),
+            'last_restart': None if self._last_restart is None else self._last_restart.value,
+            **{f'restarts_{reason.value}': count for reason, count in sorted(self._restarts.items())},
             'map_age_s': self._loop.map_age_s(self._now_s),
             'lost_maps': self._loop.maps.lost_maps,
             'lost_map_updates': self._loop.maps.lost_patches,
             'pose_age_s': self._poses.age_s(self._now_s),
-            'distance_to_goal_m': self._distance_to_goal_m(result.pose),
+            'goal': None if navigator.goal is None else str(navigator.goal),
+            'actual_goal': None if navigator.actual_goal is None else str(navigator.actual_goal),
+            'route_length_m': route_m,
+            'distance_to_goal_m': distance_m,
+            'time_to_goal_s': None if distance_m is None else self._speedometer.time_s(distance_m),
             'map_to_waypoint_ms': self._map_to_waypoint_ms,
             **{key: value for values in self._more_values for key, value in values().items()},
             'refused_messages': sum(self._log.counts[kind] for kind in ('map', 'map_updates', 'pose', 'goal')),
             'errors': self._log.errors,
             'last_problem': self._log.last,
+            'last_problem_age_s': self._log.last_age_s(),
         }
 
-    def _distance_to_goal_m(self, pose: Pose2D | None) -> float | None:
-        """Along the plan, and straight on from its end if it does not reach the goal yet."""
-        goal = self._loop.navigator.goal
+    def _lengths_m(self, pose: Pose2D | None) -> tuple[float | None, float | None]:
+        """The length of the route from the robot on, and the distance to the actual goal: straight on from the route's
+        end if it does not reach the goal yet."""
+        navigator = self._loop.navigator
+        goal = navigator.actual_goal or navigator.goal
         if goal is None or pose is None:
-            return None
-        points = np.vstack([(pose.x_m, pose.y_m), self._loop.navigator.plan_points(), (goal.x_m, goal.y_m)])
-        return length_m(points)
+            return None, None
+        route = np.vstack([(pose.x_m, pose.y_m), navigator.plan_points()])
+        route_m, end = length_m(route), route[-1]
+        return route_m, route_m + math.dist(end, (goal.x_m, goal.y_m))
+
+
+def _in_words(tick: Tick, values: dict[str, object]) -> str:
+    """The status in words, with the figure that people need for it."""
+    key, words = _FIGURES.get(tick.status, ('', ''))
+    value = values.get(key)
+    figure = words.format(value) if value is not None else ''  # the goal may have been canceled since the tick
+    return (tick.message or tick.status.value) + figure
+
+
+def _rounded(value: object) -> object:
+    return round(value, 2) if isinstance(value, float) else value
 
 
 def _text_of(value: object) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import textwrap
 import threading
 import time
 import traceback
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tb_planner.errors import cut
+from tb_planner.parameters import as_yaml
 from tb_planner.ros.throttled_log import ThrottledLog
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 DONE, CANNOT_START, NO_ROS = 0, 1, 2
 WAKE_S = 0.1
 """A signal does not wake an executor that waits; the executor wakes this often by itself."""
+HELP_WIDTH = 79
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -51,9 +54,16 @@ def ros_needed_by(*programs: str) -> Iterator[None]:
 
 
 def run_node(
-    new_node: Callable[[], LoggingNode], name: str, cannot_start: tuple[type[Exception], ...], args: list[str] | None
+    new_node: Callable[[], LoggingNode],
+    name: str,
+    cannot_start: tuple[type[Exception], ...],
+    args: list[str] | None,
+    help_text: str,
 ) -> int:
     """Runs a process with one node until a signal ends it. Returns 0, or 1 if the node cannot start."""
+    if {'-h', '--help'}.intersection(sys.argv[1:] if args is None else args):
+        print(help_text)
+        return DONE
     import rclpy
 
     try:
@@ -74,6 +84,22 @@ def run_node(
         node.destroy_node()
         rclpy.try_shutdown()
     return DONE
+
+
+def help_of(program: str, page: str, doc: str | None, parameters: type) -> str:
+    """What --help prints: usage, the first line of the node's module, and its parameters with their defaults."""
+    lines = as_yaml(parameters, program).splitlines()
+    defaults = [line.strip().replace(': ', ':=') for line in lines if line.startswith('    ') and '#' not in line]
+    return '\n'.join(
+        [
+            f'usage: {program} [--ros-args [-p NAME:=VALUE] [--params-file FILE]]',
+            '',
+            *textwrap.wrap((doc or '').partition('\n')[0], HELP_WIDTH),
+            '',
+            f'Parameters and their defaults, which {page} explains:',
+            *textwrap.wrap(' '.join(defaults), HELP_WIDTH, initial_indent='  ', subsequent_indent='  '),
+        ]
+    )
 
 
 def init_with_signals(args: list[str] | None = None) -> threading.Event:

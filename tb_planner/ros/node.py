@@ -12,13 +12,13 @@ import inspect
 import math
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from tb_planner.ros.main import ros_needed_by, run_node
+from tb_planner.ros.main import help_of, ros_needed_by, run_node
 
 with ros_needed_by('planner_node', 'node'):
     from geometry_msgs.msg import PoseStamped
@@ -30,6 +30,7 @@ with ros_needed_by('planner_node', 'node'):
     from rclpy.qos import QoSProfile
     from std_srvs.srv import Trigger
 
+from tb_planner import __version__
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.cdr import BadMessage
@@ -56,7 +57,7 @@ Nav2, thousands of poses each and kept for ten seconds, made it take up to 100 m
 BEFORE_TICK_S = 0.002
 """Path requests that arrive this short before a tick are left to the tick, so that it is not late."""
 WAIT_WARNING_S = 5.0
-"""Without a clock, or with a goal and without a first map or pose, for this long, the node warns what it waits for."""
+"""Without a clock, or without a first map or pose, for this long, the node warns what it waits for."""
 
 # a jump of the simulated clock after which the time since the last tick, pose or map means nothing
 _JUMP = JumpThreshold(min_forward=Duration(seconds=2.0), min_backward=Duration(nanoseconds=-1), on_clock_change=True)
@@ -104,6 +105,24 @@ class PlannerNode(LifecycleNode):
         self._refuse_impossible_transitions()
         if not COMPILED:
             self.get_logger().warning(NOT_COMPILED)
+        for line in self._banner():
+            self.get_logger().info(line)
+
+    def _banner(self) -> Iterator[str]:
+        """What a node started by hand waits for, and where it listens."""
+        chosen, topic = self.parameters, self.resolve_topic_name
+        pose = 'TF' if chosen.pose_source == 'tf' else topic('pose')
+        yield (
+            f'tb_planner {__version__}: {chosen.algorithm_name}, {chosen.tick_frequency:g} Hz; map: {topic("map")}, '
+            f'pose: {pose}, goals: {topic("goal_pose") if chosen.subscribe_goal_pose else "none"}, output: '
+            f'{topic(chosen.output if chosen.output == "waypoint" else chosen.follow_path_action)}'
+        )
+        if not chosen.autostart_node:
+            name = self.get_fully_qualified_name()
+            yield (
+                f'unconfigured; to activate it: ros2 lifecycle set {name} configure && ros2 lifecycle set {name} '
+                'activate, or start it with --ros-args -p autostart_node:=true'
+            )
 
     # -------------------------------------------------------------------------------------------------- lifecycle
     @log_transition('configured')
@@ -238,7 +257,8 @@ class ActivePlanner:
         self._log = log
         self._nav2 = nav2
         self._timer: Any = None
-        self._waiting_s = 0.0  # with a goal, for a first map or pose
+        self._waiting_s = 0.0  # for a first map or pose
+        self._warned_missing = ''  # what the last such warning named
         self._without_clock_s = 0.0
         self._recorder: Recorder | None = None
         self._follower: PathFollower | None = None
@@ -270,10 +290,6 @@ class ActivePlanner:
             if (bond := make_bond(node, parameters, log)) is not None:  # last: now everything else exists
                 undo.callback(bond.close)
             self._undo = undo.pop_all()
-        node.get_logger().info(
-            f'{parameters.algorithm_name} at {parameters.tick_frequency:g} Hz; map on {self._topic("map")}, pose '
-            f'{self._pose_origin()}, goals on {self._topic("goal_pose")}, output: {parameters.output}'
-        )
 
     def close(self) -> None:
         """Stops the robot, ends the thread and closes everything."""
@@ -283,6 +299,7 @@ class ActivePlanner:
                 self._publish_waypoint(pose)
             self._publishers.plan(NO_PLAN, self.loop.frame, None)
             self._publishers.status(NavigationStatus.IDLE)
+            self._publishers.summary({'status': NavigationStatus.IDLE.value, 'reason': 'the node is not active'})
         finally:
             self._undo.close()
 
@@ -467,14 +484,16 @@ class ActivePlanner:
         self._guarded('markers', self._diagnostics.publish_for_rviz)
 
     def _warn_what_is_missing(self) -> None:
-        """Warns, once a second, that a goal waits for a first map or pose."""
+        """Warns that the first map or pose is missing: every five seconds if there is a goal, otherwise once."""
         has_map, has_pose = self.loop.map is not None, self._poses.age_s(self._now_s()) is not None
-        if self.loop.navigator.goal is None or (has_map and has_pose):
+        if has_map and has_pose:
             self._waiting_s = 0.0
             return
         self._waiting_s += 1.0
         missing = f'a pose {self._pose_origin()}' if has_map else f'a map on {self._topic("map")}'
-        if self._waiting_s >= WAIT_WARNING_S:
+        is_due = self._waiting_s >= WAIT_WARNING_S
+        if is_due and (self.loop.navigator.goal is not None or missing != self._warned_missing):
+            self._warned_missing = missing
             text = f'Waiting for {missing} (none received for {self._waiting_s:.0f} s)'
             self._log.warn('waiting', text, same=missing)
 
@@ -539,7 +558,8 @@ def main(args: list[str] | None = None) -> int:
     """Runs the node until SIGINT or SIGTERM. Returns 0, or 1 if it cannot start."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION)
-    return run_node(started_node, 'tb_planner', (params.BadParameters,), args)
+    text = help_of('planner_node', 'docs/reference.md', __doc__, PlannerParameters)
+    return run_node(started_node, 'tb_planner', (params.BadParameters,), args, text)
 
 
 if __name__ == '__main__':

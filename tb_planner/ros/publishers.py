@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import yaml
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
@@ -24,6 +25,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from tb_planner.geometry import MapGeometry, Pose2D, headings
 from tb_planner.navigation.navigator import NavigationStatus, Navigator
+from tb_planner.ros.throttled_log import MAX_TEXT
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -52,6 +54,7 @@ class Publishers:
         self._waypoint = node.create_lifecycle_publisher(PoseStamped, 'waypoint', NEWEST)
         self._plan = node.create_lifecycle_publisher(Path, 'plan', LATCHED)
         self._status = node.create_lifecycle_publisher(String, '~/status', LATCHED)
+        self._summary = node.create_lifecycle_publisher(String, '~/summary', LATCHED)
         self._diagnostics = node.create_lifecycle_publisher(DiagnosticArray, '/diagnostics', IN_ORDER)
         self._expansions = node.create_lifecycle_publisher(OccupancyGrid, 'expansions', LATCHED)
         self._markers = node.create_lifecycle_publisher(MarkerArray, 'markers', NEWEST)
@@ -64,6 +67,11 @@ class Publishers:
 
     def status(self, status: NavigationStatus) -> None:
         self._status.publish(String(data=status.value))
+
+    def summary(self, values: Mapping[str, object]) -> None:
+        """As YAML, one line for each value: people read it, and programs can."""
+        text = yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True, width=MAX_TEXT)
+        self._summary.publish(String(data=text.rstrip()))
 
     def diagnostics(self, message: DiagnosticArray) -> None:
         self._diagnostics.publish(message)
@@ -78,8 +86,8 @@ class Publishers:
             self._markers.publish(markers_message(navigator, waypoint, restarts, frame, self.stamp()))
 
     def close(self) -> None:
-        publishers = (self._waypoint, self._plan, self._status, self._diagnostics, self._expansions, self._markers)
-        for publisher in publishers:
+        reports = (self._status, self._summary, self._diagnostics)
+        for publisher in (self._waypoint, self._plan, *reports, self._expansions, self._markers):
             self._node.destroy_lifecycle_publisher(publisher)
 
     def stamp(self) -> Time:

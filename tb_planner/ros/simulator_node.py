@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.errors import BadInput
-from tb_planner.ros.main import ros_needed_by, run_node
+from tb_planner.ros.main import help_of, ros_needed_by, run_node
 
 with ros_needed_by('simulator_node'):
     from builtin_interfaces.msg import Time
@@ -360,7 +360,8 @@ def scan_message(ranges_m: NDArray[np.float64], parameters: SimulatorParameters,
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is shut down; returns 0, or 1 if it cannot start."""
-    return run_node(SimulatorNode, 'simulator', (ros_parameters.BadParameters, CannotStart), args)
+    text = help_of('simulator_node', 'docs/simulator.md', __doc__, SimulatorParameters)
+    return run_node(SimulatorNode, 'simulator', (ros_parameters.BadParameters, CannotStart), args, text)
 
 
 if __name__ == '__main__':

@@ -23,6 +23,7 @@ class ThrottledLog:
 
     def __init__(self, logger: Any, clock: Callable[[], float] = monotonic) -> None:
         self.last = ''
+        self._last_s: float | None = None
         self.counts: Counter[str] = Counter()
         self.errors = 0
         self._logger = logger
@@ -44,12 +45,16 @@ class ThrottledLog:
         if line := self._line(kind, text, same or text):
             self._logger.error(line)
 
+    def last_age_s(self) -> float | None:
+        """How long ago the last problem occurred; None if there was none."""
+        return None if self._last_s is None else self._clock() - self._last_s
+
     def _line(self, kind: str, text: str, same: str) -> str:
         """Empty if the problem is only counted."""
         text, same = cut(text), cut(same)
         with self._lock:
             now = self._clock()
-            self.last = text
+            self.last, self._last_s = text, now
             self.counts[kind] += 1
             when, before = self._logged.get(kind, (-SAME_TEXT_S, ''))
             if now - when < (SAME_TEXT_S if same == before else SAME_KIND_S):

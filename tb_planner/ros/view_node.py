@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_planner.errors import OperationFailed
-from tb_planner.ros.main import ros_needed_by, run_node
+from tb_planner.ros.main import help_of, ros_needed_by, run_node
 
 with ros_needed_by('view_node'):
     from geometry_msgs.msg import PointStamped, PoseStamped
@@ -114,7 +114,8 @@ def _is_place(place: object) -> bool:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node until it is shut down; returns 0, or 1 if it cannot start."""
-    return run_node(ViewNode, 'view', (ros_parameters.BadParameters, CannotServe), args)
+    text = help_of('view_node', 'docs/reference.md', __doc__, ViewParameters)
+    return run_node(ViewNode, 'view', (ros_parameters.BadParameters, CannotServe), args, text)
 
 
 if __name__ == '__main__':

@@ -17,7 +17,7 @@ from std_msgs.msg import UInt32
 from benchmarks.node.safety_oracle import SafetyOracle, SafetyRules, report
 from helpers.peer import LATCHED, RELIABLE, Peer, Received, deep_queue
 from helpers.processes import LIMIT_S, Nodes
-from helpers.surroundings import RESOLUTION_M, map_message, pose_stamped
+from helpers.surroundings import RESOLUTION_M, Facts, map_message, pose_stamped
 from tb_planner.ros.node import map_update_type
 from tb_planner.ros.processes import Process
 
@@ -245,7 +245,7 @@ class Scene:
         name = f'/{self._prefix}tb_planner: planner'
         for message in reversed(self._diagnostics):
             if message.status[0].name == name:
-                return {item.key: item.value for item in message.status[0].values}
+                return Facts(message)
         return {}
 
     def next_facts(self) -> dict[str, str]:

@@ -59,6 +59,18 @@ class SimulatedClock:
         self._publisher.publish(message)
 
 
+class Facts(dict[str, str]):
+    """The values of the planner's diagnostics. A reason for which nothing has restarted has no key there."""
+
+    def __init__(self, message: DiagnosticArray) -> None:
+        super().__init__((item.key, item.value) for item in message.status[0].values)
+
+    def __missing__(self, key: str) -> str:
+        if key.startswith('restarts_'):
+            return '0'
+        raise KeyError(key)
+
+
 class PlannerPeer:
     """Publishes poses all the time, and maps and goals on request; keeps everything that the planner publishes."""
 
@@ -99,12 +111,12 @@ class PlannerPeer:
         self.peer.wait_until(lambda: len(self.waypoints) >= goal, f'{count} waypoints')
 
     @property
-    def facts(self) -> dict[str, str]:
+    def facts(self) -> Facts:
         """The values of the last diagnostics; the first ones are waited for."""
         self.peer.wait_until(lambda: self.diagnostics, 'diagnostics')
-        return {item.key: item.value for item in self.diagnostics.last.status[0].values}
+        return Facts(self.diagnostics.last)
 
-    def next_facts(self) -> dict[str, str]:
+    def next_facts(self) -> Facts:
         """The values of diagnostics that are still to come."""
         count = len(self.diagnostics)
         self.peer.wait_until(lambda: len(self.diagnostics) > count, 'diagnostics')

@@ -79,11 +79,11 @@ def test_the_distance_is_that_to_the_line_between_two_places():
 
 
 def test_counts_are_those_between_the_first_diagnostics_and_the_last():
-    common = {'tick_p50_ms': '1', 'tick_p99_ms': '2', 'tick_max_ms': '3', 'restarts_blocked': '1', 'overruns': '0'}
+    common = {'tick_p50_ms': '1', 'tick_p99_ms': '2', 'tick_max_ms': '3', 'restarts': '1', 'overruns': '0'}
     robot = {
         'diagnostics': [
             {**common, 'ticks': '100', 'missed_ticks': '7', 'map_to_waypoint_ms': ''},
-            {**common, 'ticks': '110', 'missed_ticks': '8', 'map_to_waypoint_ms': '40', 'restarts_blocked': '4'},
+            {**common, 'ticks': '110', 'missed_ticks': '8', 'map_to_waypoint_ms': '40', 'restarts': '4'},
         ],
         'received_s': [0.0, 0.1, 0.21, 0.5, 0.6],  # two are missing
         'reactions_ms': [],

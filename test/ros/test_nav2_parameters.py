@@ -100,5 +100,5 @@ def test_the_page_lists_every_diagnostics_value_that_the_reference_does_not(star
     peer.wait_until(lambda: diagnostics, 'diagnostics')
     keys = {value.key for value in diagnostics.last.status[0].values}
     reference, nav2_page = documented_keys('docs/reference.md'), documented_keys('docs/nav2.md')
-    assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == reference | nav2_page
+    assert keys == (reference | nav2_page) - {'restarts_<reason>'}  # nothing has restarted
     assert nav2_page

@@ -1,26 +1,30 @@
 """The planner node over DDS: what it publishes, what services and parameters do, how it goes on without pose or map."""
 
 import math
+import re
+import socket
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import yaml
 from helpers.peer import LATCHED, RELIABLE, Peer
 from helpers.processes import Nodes
-from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
+from helpers.surroundings import Facts, PlannerPeer, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import OccupancyGrid
+from std_msgs.msg import String
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
-from tb_planner.search.algorithms import RestartReason
+from tb_planner.ros.diagnostics import SUMMARY
 
 SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
 KEYS = [
     *('status', 'algorithm', 'expansions_per_tick', 'tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'tick_jitter_p99_ms'),
-    *('tick_jitter_max_ms', 'ticks', 'overruns', 'missed_ticks', 'open_size', 'searches'),
-    *(f'restarts_{reason.value}' for reason in RestartReason),
-    *('map_age_s', 'lost_maps', 'lost_map_updates', 'pose_age_s', 'distance_to_goal_m', 'map_to_waypoint_ms'),
-    *('refused_messages', 'errors', 'last_problem'),
+    *('tick_jitter_max_ms', 'ticks', 'overruns', 'missed_ticks', 'open_size', 'searches', 'restarts', 'last_restart'),
+    *('map_age_s', 'lost_maps', 'lost_map_updates', 'pose_age_s', 'goal', 'actual_goal', 'route_length_m'),
+    *('distance_to_goal_m', 'time_to_goal_s', 'map_to_waypoint_ms', 'refused_messages', 'errors', 'last_problem'),
+    'last_problem_age_s',
 ]
 
 
@@ -94,16 +98,22 @@ def test_a_late_listener_gets_status_and_plan(around):
         late.close()
 
 
-def test_diagnostics_have_the_same_keys_always(around):
-    around.next_facts()
+def test_diagnostics_have_the_same_keys_always_and_those_of_restarts_that_occurred(around):
+    facts = around.next_facts()
     status = around.diagnostics.last.status[0]
-    assert [item.key for item in status.values] == KEYS
-    assert (status.name, status.hardware_id) == ('/tb_planner: planner', '/')
+    restarts = {key: int(value) for key, value in facts.items() if key.startswith('restarts_')}
+    assert [key for key in facts if key not in restarts] == KEYS
+    assert all(restarts.values())
+    assert sum(restarts.values()) == int(facts['restarts'])
+    assert (status.name, status.hardware_id) == ('/tb_planner: planner', socket.gethostname())
     # a second with a tick too long is a warning
     around.peer.wait_until(lambda: around.diagnostics.last.status[0].level == status.OK, 'all is well')
     assert around.facts['status'] == 'NAVIGATING'
     assert float(around.facts['distance_to_goal_m']) == pytest.approx(path_length(around.plans.last), abs=0.3)
-    assert 0 < float(around.facts['tick_p50_ms']) <= float(around.facts['tick_p99_ms'])
+    message, facts = around.diagnostics.last.status[0].message, Facts(around.diagnostics.last)
+    assert message.startswith(f'going to the goal (8.00, 5.00) m; {float(facts["distance_to_goal_m"]):.2f} m to go')
+    around.peer.wait_until(lambda: float(around.facts['tick_p50_ms']) > 0, 'ticks that have ended')
+    assert float(around.facts['tick_p50_ms']) <= float(around.facts['tick_p99_ms'])
     assert float(around.facts['pose_age_s']) >= 0
     assert float(around.facts['map_age_s']) >= 0
     assert float(around.facts['map_to_waypoint_ms']) > 0
@@ -133,6 +143,26 @@ def test_restarts_are_shown_where_they_were_with_their_reason(around):
     here = around.pose.pose.position
     assert [(point.x, point.y) for point in shown['restarts'].points] == [(here.x, here.y)]
     assert shown['restart_reasons'].text == 'requested'
+
+
+def test_the_summary_has_a_line_for_everything_that_people_ask_first(around):
+    summaries = around.peer.subscribe('tb_planner/summary', String, LATCHED)
+    around.peer.call('tb_planner/reset_search', Trigger)
+    around.peer.wait_until(
+        lambda: summaries and yaml.safe_load(summaries.last.data)['last_restart'] == 'requested', 'the restart'
+    )
+    lines = summaries.last.data.splitlines()
+    summary = yaml.safe_load(summaries.last.data)
+    assert [line.partition(':')[0] for line in lines] == list(summary) == list(SUMMARY)
+    assert max(map(len, lines)) < 80
+    assert summary['status'] == 'NAVIGATING'
+    assert f'{summary["distance_to_goal_m"]:.2f} m to go' in summary['reason']
+    assert summary['goal'] == summary['actual_goal'] == '(8.00, 5.00) m'
+    assert summary['restarts'] >= 1
+    assert min(summary['map_age_s'], summary['pose_age_s'], summary['tick_p99_ms']) >= 0
+    assert summary['time_to_goal_s'] is None  # the robot stands still
+    assert around.peer.call('tb_planner/cancel', Trigger).success
+    around.peer.wait_until(lambda: yaml.safe_load(summaries.last.data)['status'] == 'CANCELED', 'the new status')
 
 
 # ------------------------------------------------------------------------------------------------------ goals
@@ -180,6 +210,26 @@ def test_a_goal_in_an_obstacle_waits_for_a_map_that_frees_it(around):
     around.wait_for_status('GOAL_BLOCKED')
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('NAVIGATING')
+
+
+def test_a_blocked_goal_is_reported_with_the_place_where_the_robot_goes_instead(running, around):
+    begin = len(running[0].log_text)
+    cells = open_terrain()
+    cells[50, 80] = 100  # the goal's cell; all within 0.1 m of it is blocked, too
+    around.maps.publish(map_message(cells))
+    around.peer.wait_until(lambda: around.facts['actual_goal'] != around.facts['goal'], 'another place')
+    facts = around.next_facts()
+    assert facts['goal'] == '(8.00, 5.00) m'
+    x, y = map(float, re.findall(r'[\d.]+', facts['actual_goal']))
+    away_m = math.dist((x, y), (8.0, 5.0))
+    assert 0.05 < away_m <= 0.3
+    text = f'goal (8.00, 5.00) m is blocked; going to ({x:.2f}, {y:.2f}) m, {away_m:.2f} m away'
+    around.wait_until_logged(running[0], begin, text)
+    around.peer.spin(0.5)
+    assert running[0].log_text[begin:].count('is blocked; going to') == 1
+    assert around.diagnostics.last.status[0].message.startswith(text)
+    around.peer.wait_until(lambda: around.plans.last.poses, 'a plan')
+    assert float(facts['distance_to_goal_m']) == pytest.approx(float(facts['route_length_m']), abs=0.01)
 
 
 def test_no_path_is_reported_until_there_is_one(around):
@@ -307,7 +357,10 @@ def test_without_a_pose_there_is_no_waypoint_until_it_comes_back(running, around
     assert len(around.waypoints) == silent
     assert around.plans.last.poses  # the plan is kept
     around.wait_until_logged(running[0], begin, 's old, more than 0.4 s (pose_timeout_s); no waypoint is published')
-    assert float(around.next_facts()['pose_age_s']) > 0.4
+    facts = around.next_facts()
+    assert float(facts['pose_age_s']) > 0.4
+    assert re.fullmatch(r'the pose is lost: the last one is \d+\.\d s old', around.diagnostics.last.status[0].message)
+    assert 0 <= float(facts['last_problem_age_s']) < 60
     around.pose = before
     around.wait_for_status('NAVIGATING')
     assert around.set_parameters(pose_timeout_s=1.0) == ''

@@ -2,17 +2,21 @@
 
 import importlib.util
 import math
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped, TransformStamped
 from helpers.peer import BEST_EFFORT, RELIABLE, Peer
+from helpers.processes import wait_until_logged
 from helpers.surroundings import PlannerPeer, SimulatedClock, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import Odometry
 
 from tb_planner.ros.processes import ros_arguments
 from tb_planner.ros.publishers import quaternion_of
 
+ROOT = Path(__file__).resolve().parents[2]
 FAULTY = """
 import sys
 from tb_planner.ros import node as planner_node
@@ -46,6 +50,34 @@ def test_a_goal_waits_for_map_and_pose(nodes, peer):
     around.pose = pose_stamped(2.0, 5.0)
     around.wait_for_status('NAVIGATING')
     assert [status.data for status in around.statuses][-1] == 'NAVIGATING'
+
+
+def test_a_missing_map_is_reported_once_while_there_is_no_goal(nodes, peer):
+    planner = nodes.planner(remaps={'map': 'floor'}, **SMALL)
+    around = PlannerPeer(peer)
+    around.wait_until_logged(planner, 0, 'Waiting for a map on /floor (none received for 5 s)')
+    peer.spin(2.5)
+    assert planner.log_text.count('Waiting for') == 1
+
+
+def test_a_node_that_is_started_by_hand_logs_its_topics_its_state_and_how_to_activate_it(nodes):
+    planner = nodes.planner(remaps={'__ns': '/robot1', 'map': 'floor'}, autostart_node=False, tick_frequency=10.0)
+    wait_until_logged(planner, 'tb_planner [0-9.]+: tb_wa_star, weight 1.5, 10 Hz; map: /robot1/floor, pose: ')
+    wait_until_logged(planner, 'pose: /robot1/pose, goals: /robot1/goal_pose, output: /robot1/waypoint')
+    wait_until_logged(planner, 'unconfigured; to activate it: ros2 lifecycle set /robot1/tb_planner configure && ')
+    wait_until_logged(planner, 'ros2 lifecycle set /robot1/tb_planner activate, or start it with .* autostart_node:=')
+
+
+@pytest.mark.parametrize('program', ['planner_node', 'simulator_node', 'view_node'])
+def test_the_help_of_a_node_fits_on_one_screen(program):
+    command = [sys.executable, str(ROOT / 'scripts' / program), '--help']
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, '')
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f'usage: {program} ')
+    assert 'record:=' in done.stdout or 'real_time_factor:=1.0' in done.stdout
+    assert len(lines) <= 24
+    assert max(map(len, lines)) < 80
 
 
 def test_a_map_update_before_the_first_map_is_dropped_with_a_warning(nodes, peer):
@@ -89,7 +121,7 @@ def test_in_a_namespace_all_names_go_along(nodes, peer):
         around.set_out()
         around.next_facts()
         status = around.diagnostics.last.status[0]
-        assert (status.name, status.hardware_id) == ('/robot1/tb_planner: planner', '/robot1')
+        assert (status.name, status.hardware_id) == ('/robot1/tb_planner: planner', 'robot1')
     finally:
         namespaced.close()
 

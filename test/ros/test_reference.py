@@ -15,6 +15,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from std_msgs.msg import UInt32
+from std_srvs.srv import Trigger
 
 from tb_planner.config import PlannerParameters
 from tb_planner.navigation.navigator import NavigationStatus
@@ -119,8 +120,10 @@ def test_every_reason_of_a_restart_is_in_the_reference():
 def test_every_value_of_the_diagnostics_is_in_the_reference(nodes, peer):
     nodes.planner()
     around = PlannerPeer(peer)
-    peer.wait_until(lambda: around.diagnostics, 'diagnostics')
-    keys = {value.key for value in around.diagnostics.last.status[0].values}
+    around.set_out()
+    assert peer.call('tb_planner/reset_search', Trigger).success
+    peer.wait_until(lambda: 'restarts_requested' in around.facts, 'the restart')
+    keys = around.facts.keys()
     table = rows(REFERENCE, '| key | |')
     listed = {name for row in table for name in names(row[0])}
     assert {re.sub('^restarts_.*', 'restarts_<reason>', key) for key in keys} == listed

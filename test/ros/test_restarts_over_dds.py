@@ -13,6 +13,8 @@ from helpers.scenes import place_of
 from helpers.surroundings import RESOLUTION_M, PlannerPeer, pose_stamped
 from nav_msgs.msg import Path
 
+from tb_planner.search.algorithms import RestartReason
+
 OccupancyGridUpdate = pytest.importorskip('map_msgs.msg', reason='map_msgs is not installed').OccupancyGridUpdate
 
 SIDE = 120
@@ -76,7 +78,8 @@ def verdict(route, before, after):
 
 
 def restarts(around):
-    return {key.removeprefix('restarts_'): int(n) for key, n in around.facts.items() if key.startswith('restarts_')}
+    facts = around.facts
+    return {reason.value: int(facts[f'restarts_{reason.value}']) for reason in RestartReason}
 
 
 def change(around, box, value):
