@@ -211,6 +211,23 @@ class TestSolve:
         assert (process.returncode, output, errors) == (130, '', 'tb_planner: interrupted\n')
 
 
+def test_the_whole_path_is_found_before_the_first_move_on_request(cup):
+    arguments = ('solve', cup, '--start', 5, 7, '--goal', 14, 7)
+    whole = run_command(*arguments, '--whole')
+    assert whole.returncode == 0
+    assert 'the whole path before the first move' in whole.stdout
+    assert row_of(whole.stdout, 'cost')[1].startswith('1.0000 times')
+    assert row_of(run_command(*arguments, '-k', 1).stdout, 'cost')[1] != row_of(whole.stdout, 'cost')[1]
+
+
+@pytest.mark.parametrize(('name', 'goal'), [('office', (25, 6)), ('warehouse', (34.5, 9))])
+def test_a_map_of_the_package_is_named_without_its_path(name, goal, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run_command('solve', name, '--metres', '--start', 0, 0, '--goal', *goal)
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout.startswith(f'{name}: ')
+
+
 BAD_INPUT = {
     '': 'the following arguments are required: COMMAND',
     'walk': "argument COMMAND: invalid choice: 'walk'",
@@ -238,9 +255,13 @@ BAD_INPUT = {
     'solve room.map --start 0 0 --goal 8 6 --robot-radius 0': '--robot-radius is for .yaml maps only; room.map is a',
     'solve room.map --start 0 0 --goal 8 6 --png no/run.png': '--png no/run.png: the folder no does not exist',
     'solve room.map --start 0 0 --goal 8 6 --png run.jpg': '--png run.jpg: pictures must be .png files',
-    'solve hall.yaml --metres --start 1 0 --goal 9 6': (
-        'goal (9 m, 6 m) is in cell (140, 90), outside the 100 x 60 grid'
+    'solve room.map --start 1 1 --goal 8 7': 'start (1, 1) is blocked; the nearest free cell is (1, 0)',
+    'solve room.map --start 0 0 --goal 8 6 -k 9 --whole': '-k 9 and --whole exclude each other',
+    'solve hall.yaml --metres --start 1 0 --goal 9 6': ('goal (9, 6) m is outside the map, from (-5, -3) to (5, 3) m'),
+    'solve hall.yaml --metres --start 1 0 --goal 0.02 1': (
+        'goal (0.05, 1.05) m is blocked; the nearest free cell is (-0.05, 1.05) m'
     ),
+    'solve offic --start 0 0 --goal 1 1': 'offic: maps must be .map or .yaml files, or office or warehouse',
     'solve hall.yaml --start 1 1 --goal 9 6 --robot-radius -1': 'robot_radius_m -1.0 is below 0.0',
     'solve hall.yaml --start 1 1 --goal 9 6 --robot-radius 0.4 --inflation-radius 0.3': (
         'inflation_radius_m 0.3 is below robot_radius_m 0.4'
@@ -297,7 +318,7 @@ def test_a_picture_without_matplotlib_is_refused_before_the_run(room, monkeypatc
     assert main(['solve', str(room), '--start', '0', '0', '--goal', '8', '6', '--png', str(room.parent / 'a.png')]) == 2
     output, errors = capsys.readouterr()
     assert output == ''
-    assert errors == 'tb_planner: pictures need the Python package matplotlib, which is not installed\n'
+    assert errors == 'tb_planner: pictures need matplotlib, which is not installed: pip install matplotlib\n'
 
 
 @needs_matplotlib

@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from tb_planner.config import PlannerParameters
 from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.files import Map, read_map
+from tb_planner.parameters import find_errors
 from tb_planner.recording import read_record
 from tb_planner.recording.format import BadRecord
 from tb_planner.recording.writer import empty_record, may_begin
@@ -40,6 +42,7 @@ from tb_planner.ros.processes import (
     signals_held_back,
 )
 from tb_planner.search.algorithms import ALGORITHMS, takes_weight
+from tb_planner.simulation.parameters import SimulatorParameters
 from tb_planner.simulation.scenes import DEMO_GOALS, random_goal, random_start, shared_file
 from tb_planner.simulation.simulator import WORLDS
 from tb_planner.tools import plotting as picture
@@ -82,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the demo with these arguments of the command line and returns its exit code."""
     options = make_parser().parse_args(arguments)
     try:
+        check_values(options)
         check_environment(options)
         return run(options, journey(options))
     except (CannotRun, NoFreeDomain, OSError, ValueError, picture.PictureError) as error:
@@ -129,6 +133,22 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def check_values(options: argparse.Namespace) -> None:
+    """Raises CannotRun for a value that simulator or planner would refuse, before they start."""
+    if options.weight is not None and not takes_weight(options.algorithm):
+        weighted = ', '.join(filter(takes_weight, ALGORITHMS))
+        raise CannotRun(f'--weight {options.weight:g} is for {weighted}; {options.algorithm} takes no weight')
+    search = {'expansions_per_tick': options.expansions_per_tick}
+    if options.weight is not None:
+        search['weight'] = options.weight
+    world = {'seed': options.seed, 'real_time_factor': options.real_time_factor}
+    errors = [*find_errors(PlannerParameters, search), *find_errors(SimulatorParameters, world)]
+    if not options.limit_s > 0:
+        errors.append(f'--limit-s is {options.limit_s:g}; it must be above 0')
+    if errors:
+        raise CannotRun('; '.join(errors))
+
+
 def check_environment(options: argparse.Namespace) -> None:
     if not find_spec('rclpy'):
         raise CannotRun("the demo needs ROS 2: source its setup.bash, or pip install '.[ros,plot]' in a clone")
@@ -170,7 +190,6 @@ def journey(options: argparse.Namespace) -> Journey:
 
 def run(options: argparse.Namespace, journey: Journey) -> int:
     """Starts both nodes, publishes the goal, waits until the robot arrives, and prints a summary."""
-    from tb_planner.config import PlannerParameters
     from tb_planner.ros.demo_monitor import DemoMonitor
 
     defaults = PlannerParameters()
@@ -350,8 +369,8 @@ def summary(monitor: DemoMonitor, time_s: float, options: argparse.Namespace) ->
     return {
         'driven': driven,
         'time': f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
-        'ticks': f'{number(facts, "ticks"):.0f}, {ticks} ms; {number(facts, "overruns"):.0f} overruns, '
-        f'{number(facts, "missed_ticks"):.0f} missed',
+        'ticks': f'{number(facts, "ticks"):,.0f}, {ticks} ms; {number(facts, "overruns"):,.0f} overruns, '
+        f'{number(facts, "missed_ticks"):,.0f} missed',
         'restarts': restarts(drive),
         'collisions': str(monitor.collisions),
     }

@@ -39,6 +39,12 @@ def shared_file(folder: str, name: str) -> Path:
     raise FileNotFoundError(f'{folder}/{name} was not found in {", ".join(str(path.parent) for path in places)}')
 
 
+def map_file(name: str | Path) -> Path:
+    """The path of a map: a name such as office is a map of the package, unless a file of that name exists."""
+    path = Path(name).expanduser()
+    return shared_file('maps', f'{name}.yaml') if str(name) in DEMO_GOALS and not path.exists() else path
+
+
 def _places() -> Iterator[Path]:
     yield Path(__file__).resolve().parents[2]  # the sources, or links to them
     try:

@@ -21,12 +21,13 @@ import tb_planner
 from tb_planner.errors import cut
 from tb_planner.geometry import Cell, length_m
 from tb_planner.maps.costmap import CostmapConfig, costs_of
-from tb_planner.maps.files import Map, read_map
+from tb_planner.maps.files import MAP_SUFFIXES, Map, read_map
 from tb_planner.search import kernel
 from tb_planner.search.agent import Run, Static, move_to_goal
 from tb_planner.search.algorithms import ALGORITHMS, TIES, Algorithm, make_algorithm, takes_weight, tba_star
 from tb_planner.search.grid import Grid
-from tb_planner.search.planner import SearchResult, Status, TimeBoundedPlanner, find_path
+from tb_planner.search.planner import UNBOUNDED, SearchResult, Status, TimeBoundedPlanner, find_path
+from tb_planner.simulation.scenes import DEMO_GOALS, map_file
 from tb_planner.tools import plotting as picture
 from tb_planner.tools import replay
 from tb_planner.tools import view_command as view
@@ -34,6 +35,8 @@ from tb_planner.tools.tuning import command as tuning
 
 ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 WEIGHT = 3.0
+K = 256
+MAP_HELP = 'a MovingAI .map file, a map_server .yaml file, or one of our maps, office and warehouse'
 
 EXAMPLES = """examples:
   tb_planner solve arena.map --start 3 4 --goal 40 52
@@ -92,7 +95,7 @@ def make_parser() -> OneLineParser:
 
 
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument('map', metavar='MAP', type=Path, help='a MovingAI .map file, or a map_server .yaml file')
+    parser.add_argument('map', metavar='MAP', type=Path, help=MAP_HELP)
     for name in ('start', 'goal'):
         parser.add_argument(
             f'--{name}', metavar=('X', 'Y'), nargs=2, type=float, required=True, help='a cell, or metres'
@@ -101,7 +104,8 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     search = parser.add_argument_group('search').add_argument
     search('--algorithm', choices=tuple(ALGORITHMS), default='tba_star', help='search algorithm (default: tba_star)')
     search('-w', '--weight', metavar='W', type=float, help=f'weight of tb_wa_star (default: {WEIGHT:g})')
-    search('-k', metavar='N', type=int, default=256, help='expansions per interval (default: 256)')
+    search('-k', metavar='N', type=int, help=f'expansions per interval (default: {K})')
+    search('--whole', action='store_true', help='find the whole path before the first move, in place of -k')
     search('--trace-steps', metavar='N', type=int, help='trace-back steps per interval (default: no limit)')
     search('--ties', choices=TIES, default='lifo', help='order of states with equal f (default: lifo)')
     search('--max-intervals', metavar='N', type=int, help='give up after N intervals')
@@ -139,6 +143,8 @@ def solve(options: argparse.Namespace) -> int:
         check_can_draw(options.png)
     problem = read_problem(options)
     grid, start, goal = problem.grid, problem.start, problem.goal
+    for name, cell in (('start', start), ('goal', goal)):
+        check_free(name, cell, problem, options.metres)
     planner = TimeBoundedPlanner(grid, start, goal, problem.algorithm, problem.k, trace_steps=options.trace_steps)
     run = move_to_goal(planner, Static(grid), max_intervals=options.max_intervals, clock=time.thread_time)
     optimal = find_path(grid, start, goal, tba_star())
@@ -149,6 +155,9 @@ def solve(options: argparse.Namespace) -> int:
 
 
 def read_problem(options: argparse.Namespace) -> SolveProblem:
+    options.map = map_file(options.map)
+    if options.map.suffix.lower() not in MAP_SUFFIXES:
+        raise ValueError(f'{options.map}: maps must be .map or .yaml files, or {" or ".join(DEMO_GOALS)}')
     map_ = read_map(options.map)
     if options.map.suffix == '.map':
         refuse_yaml_options(options)
@@ -162,7 +171,7 @@ def read_problem(options: argparse.Namespace) -> SolveProblem:
         start=read_cell('start', map_, options),
         goal=read_cell('goal', map_, options),
         algorithm=read_algorithm(options),
-        k=options.k,
+        k=read_k(options),
     )
 
 
@@ -195,8 +204,31 @@ def read_cell(name: str, map_: Map, options: argparse.Namespace) -> Cell:
         return int(x), int(y)
     cell = map_.geometry.cell_at(x, y)
     if not map_.geometry.contains(cell):
-        raise ValueError(f'{name} ({x:g} m, {y:g} m) is in cell {cell}, outside the {map_.width} x {map_.height} grid')
+        corners = (map_.geometry.to_world(0, 0), map_.geometry.to_world(map_.width, map_.height))
+        low, high = (f'({x_m:g}, {y_m:g})' for x_m, y_m in corners)
+        raise ValueError(f'{name} ({x:g}, {y:g}) m is outside the map, from {low} to {high} m')
     return cell
+
+
+def check_free(name: str, cell: Cell, problem: SolveProblem, metres: bool) -> None:
+    """Raises ValueError with the nearest free cell, in the unit of the command line."""
+    grid, geometry = problem.grid, problem.map_.geometry
+    if not geometry.contains(cell) or not grid.is_blocked(cell):
+        return
+    free = grid.nearest_free(cell, max(grid.width, grid.height))
+    text, nearest = str(cell), str(free)
+    if metres:
+        text, nearest = (
+            '({:.2f}, {:.2f}) m'.format(*geometry.centre_of(one)) if one is not None else '' for one in (cell, free)
+        )
+    hint = f'; the nearest free cell is {nearest}' if free is not None else ', and so are all cells'
+    raise ValueError(f'{name} {text} is blocked{hint}')
+
+
+def read_k(options: argparse.Namespace) -> int:
+    if options.whole and options.k is not None:
+        raise ValueError(f'-k {options.k} and --whole exclude each other; leave one of them out')
+    return UNBOUNDED if options.whole else K if options.k is None else int(options.k)
 
 
 def read_algorithm(options: argparse.Namespace) -> Algorithm:
@@ -226,11 +258,15 @@ def report(problem: SolveProblem, run: Run, optimal: SearchResult) -> str:
         [
             f'{map_.name}: {map_.width} x {map_.height} cells, {np.isinf(problem.costs).mean():.0%} blocked; '
             f'{grid.neighbours} neighbours, {corners}',
-            f'{algorithm.title}: k = {problem.k}, ties {algorithm.ties}; from {problem.start} to {problem.goal}',
+            f'{algorithm.title}: {k_text(problem)}, ties {algorithm.ties}; from {problem.start} to {problem.goal}',
             f'\n  {outcome(run)}',
             *(f'  {name:<12}{figure:>16}   {remark}'.rstrip() for name, figure, remark in rows),
         ]
     )
+
+
+def k_text(problem: SolveProblem) -> str:
+    return 'the whole path before the first move' if problem.k == UNBOUNDED else f'k = {problem.k:,}'
 
 
 def outcome(run: Run) -> str:
@@ -272,7 +308,7 @@ def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: 
     )
     figure = picture.draw(
         scene,
-        title=f'{problem.map_.name}: {problem.algorithm.title}, k = {problem.k}',
+        title=f'{problem.map_.name}: {problem.algorithm.title}, {k_text(problem)}',
         figures=[
             outcome(run),
             cost,

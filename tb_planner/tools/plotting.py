@@ -72,7 +72,7 @@ def check_matplotlib() -> None:
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
-        raise PictureError('pictures need the Python package matplotlib, which is not installed') from error
+        raise PictureError('pictures need matplotlib, which is not installed: pip install matplotlib') from error
 
 
 def draw(scene: Scene, *, title: str = '', figures: Sequence[str] = ()) -> Figure:

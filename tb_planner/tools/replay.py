@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tb_planner.config import PlannerParameters
-from tb_planner.geometry import Pose2D
+from tb_planner.geometry import Pose2D, length_m
 from tb_planner.maps.cdr import Occupancy, Patch
 from tb_planner.maps.live_map import MapUpdate
 from tb_planner.maps.map_worker import MapIntake
-from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
+from tb_planner.navigation.loop import PlannerLoop, ReceivedPose, TickResult
 from tb_planner.navigation.navigator import NavigationStatus, Tick
 from tb_planner.recording import About, Recorder
 from tb_planner.recording.record import check_is_no_record
@@ -38,6 +39,15 @@ EXAMPLES = """examples:
   tb_planner replay drive.mcap --map-topic /warehouse/map --pose-topic /tf --params planner.yaml
 """
 MAX_TICKS = 10**7
+REASONS = {
+    RestartReason.BLOCKED: 'an obstacle appeared on the route',
+    RestartReason.COST_INCREASED: 'the cost of the route rose',
+    RestartReason.SHORTCUT_OPENED: 'cells became free that may shorten the route',
+    RestartReason.OFF_ROUTE: 'the robot went elsewhere than this planner would have',
+    RestartReason.MAP_MOVED: 'the map has another size or origin',
+    RestartReason.PERIODIC: 'the search was older than full_replan_period_s',
+}
+"""Restarts in words; docs/reference.md has all reasons."""
 _SAME_TIME_S = 1e-6
 
 
@@ -49,6 +59,9 @@ class ReplayedTick(NamedTuple):
     map_update: MapUpdate | None
     tick: Tick
     took_s: float
+    pose: Pose2D | None
+    plan_m: float | None
+    """The length of the plan if it has changed and reaches the goal."""
 
 
 @dataclass
@@ -60,6 +73,11 @@ class ReplaySummary:
     statuses: Counter[NavigationStatus] = field(default_factory=Counter)
     restarts: Counter[RestartReason] = field(default_factory=Counter)
     took_s: list[float] = field(default_factory=list)
+    planned_m: float = 0.0
+    """The lengths of the first whole plans of all goals that had one."""
+    driven_m: float = 0.0
+    """How far the robot went from those plans on, until it arrived, or the goal changed or the bag ended."""
+    planned_goals: int = 0
 
     def percentile_ms(self, part: float) -> float:
         return float(1e3 * np.percentile(self.took_s, part)) if self.took_s else 0.0
@@ -74,13 +92,23 @@ def replay(
     """Replays the whole bag, and records it if there is a recorder; raises BagError if it has no usable map, pose or
     goal."""
     summary = ReplaySummary()
-    status, goal = NavigationStatus.IDLE, None
+    status, goal, last_pose = NavigationStatus.IDLE, None, Pose2D(0.0, 0.0)
+    has_plan = False  # for the present goal
     for replayed in ticks(bag, parameters, recorder):
         summary.ticks += 1
         summary.took_s.append(replayed.took_s)
         summary.restarts.update(replayed.tick.restarts)
         if replayed.goal is not None and replayed.goal != goal:
             summary.goals += 1
+            has_plan = False
+        if replayed.pose is not None:
+            if has_plan and replayed.goal is not None:
+                summary.driven_m += math.dist((last_pose.x_m, last_pose.y_m), (replayed.pose.x_m, replayed.pose.y_m))
+            last_pose = replayed.pose
+        if not has_plan and replayed.plan_m is not None:
+            has_plan = True
+            summary.planned_goals += 1
+            summary.planned_m += replayed.plan_m
         if replayed.tick.status != status:
             summary.statuses[replayed.tick.status] += 1
         status, goal = replayed.tick.status, replayed.goal
@@ -167,7 +195,13 @@ class _ReplayedRobot:
         if self._recorder is not None:
             self._recorder.end_tick(took_s)
         if result.tick is not None:
-            yield ReplayedTick(now_s, goal, result.map_update, result.tick, took_s)
+            yield ReplayedTick(now_s, goal, result.map_update, result.tick, took_s, result.pose, self._plan_m(result))
+
+    def _plan_m(self, result: TickResult) -> float | None:
+        """The length of a new plan that reaches the goal."""
+        if result.plan_m is None or not len(result.plan_m) or not self._loop.navigator.plan_reaches_goal:
+            return None
+        return length_m(result.plan_m)
 
 
 # ---------------------------------------------------------------------- the command
@@ -192,7 +226,7 @@ def replay_bag(options: argparse.Namespace) -> int:
     check_is_no_record(options.bag)
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     with open_bag(options.bag, topics_of(options), options.base_frame) as bag:
-        chosen = (f'{role} {topic.name} ({topic.messages})' for role, topic in bag.topics._asdict().items() if topic)
+        chosen = (f'{role} {topic.name} ({topic.messages:,})' for role, topic in bag.topics._asdict().items() if topic)
         print(f'{options.bag.name}: {", ".join(chosen)}')
         recorder = make_recorder(options.output, options.bag.stem, parameters)
         try:
@@ -223,16 +257,29 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
 
 
 def in_words(summary: ReplaySummary, bag: Bag) -> str:
-    restarts = ', '.join(f'{count} {reason}' for reason, count in summary.restarts.most_common()) or 'none'
+    reasons = summary.restarts.most_common()
+    restarts = [
+        f'{count:,} {reason.value}: {REASONS.get(reason, "see docs/reference.md")}' for reason, count in reasons
+    ] or ['none']
     statuses = ', '.join(f'{status} {_times(count)}' for status, count in summary.statuses.most_common())
     lines = [
-        f'  goals     {summary.goals}, {summary.statuses[NavigationStatus.ARRIVED]} reached',
+        f'  goals     {summary.goals:,}, {summary.statuses[NavigationStatus.ARRIVED]:,} reached',
         f'  ticks     {summary.ticks:,}, p50 {summary.percentile_ms(50):.2f}, p99 {summary.percentile_ms(99):.2f} ms',
-        f'  restarts  {restarts}',
+        f'  restarts  {(chr(10) + " " * 12).join(restarts)}',
+        f'  planned   {planned_text(summary)}',
         f'  statuses  {statuses}',
     ]
     lines += [f'  ignored: {text} ({_times(count)})' for text, count in bag.problems.most_common(5)]
     return '\n'.join(lines)
+
+
+def planned_text(summary: ReplaySummary) -> str:
+    """The planner's first plans against what the robot drove."""
+    if not summary.planned_m:
+        return 'no path to any goal'
+    goals = f'{summary.planned_goals:,} goal' + 's' * (summary.planned_goals != 1)
+    difference = 100 * (summary.driven_m / summary.planned_m - 1)
+    return f'{summary.planned_m:,.1f} m to {goals}; the robot drove {summary.driven_m:,.1f} m ({difference:+.0f} %)'
 
 
 def _times(count: int) -> str:

@@ -56,7 +56,7 @@ def view(options: argparse.Namespace) -> int:
         write_page(output, file.read(record.end), title)
     seconds = record.columns['time_us'].sum() / 1e6
     size = output.stat().st_size / 1e6
-    print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts)} restarts, {size:.1f} MB')
+    print(f'{output}: {record.ticks:,} ticks, {seconds:,.1f} s, {len(record.restarts):,} restarts, {size:.1f} MB')
     if record.why:
         print(f'{options.run}{damage(record)}')
     return DONE

@@ -19,6 +19,7 @@ from PIL import Image
 
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC
+from tb_planner.ros.demo import main as demo_main
 from tb_planner.ros.demo import remove_older, start_view
 from tb_planner.view.page import SIGNATURE
 
@@ -181,6 +182,23 @@ def test_a_goal_outside_the_map_is_refused_at_once(goal):
     done = subprocess.run([*DEMO, '--goal', *goal], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
     assert done.stderr.startswith(f'demo: the goal ({goal[0]}, {goal[1]}) m is outside the map, from (')
+
+
+@pytest.mark.parametrize(
+    ('options', 'reason'),
+    [
+        ('--algorithm tba_star --weight 2', '--weight 2 is for tb_wa_star; tba_star takes no weight'),
+        ('--weight 0.5', 'weight is 0.5; it must be between 1 and '),
+        ('--expansions-per-tick -1', 'expansions_per_tick is -1; it must be between 0 and '),
+        ('--seed -1', 'seed is -1; it must be between 0 and '),
+        ('--real-time-factor 0', 'real_time_factor is 0.0; it must be between '),
+        ('--limit-s 0', '--limit-s is 0; it must be above 0'),
+    ],
+)
+def test_a_bad_value_is_refused_before_any_process_starts(options, reason, capsys, monkeypatch):
+    monkeypatch.setattr('tb_planner.ros.demo.run', lambda *_: pytest.fail('the demo has begun'))
+    assert demo_main(options.split()) == 2
+    assert capsys.readouterr().err.startswith(f'demo: {reason}')
 
 
 def test_a_missing_map_is_refused_with_a_list_of_the_maps():

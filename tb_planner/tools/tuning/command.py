@@ -11,6 +11,7 @@ from typing import Any
 from tb_planner.config import PlannerParameters
 from tb_planner.maps.files import MAP_SUFFIXES, read_map
 from tb_planner.recording.record import check_is_no_record
+from tb_planner.simulation.scenes import map_file
 from tb_planner.tools.bag_topics import add_topic_options, topics_of
 from tb_planner.tools.bags import is_bag, open_bag
 from tb_planner.tools.plotting import PictureError
@@ -51,7 +52,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         'map',
         metavar='MAP|BAG',
         type=Path,
-        help='a MovingAI .map file or a map_server .yaml file; or a ROS 2 bag, whose goals are the problems',
+        help='a .map or .yaml file, office or warehouse; or a ROS 2 bag, whose goals are the problems',
     )
     budget = parser.add_argument_group('budget')
     budget.add_argument('--tick-hz', metavar='HZ', type=float, help='ticks per second (default: as in --params, or 20)')
@@ -106,6 +107,9 @@ def tune(options: argparse.Namespace) -> int:
     check_may_draw(png)
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     with progress_bar() as progress:
+        print(
+            'Looking for the parameters with which a robot needs the fewest ticks to its goals on this map.', flush=True
+        )
         progress(0.0, 'drawing problems')
         study = run_study(make_plan(options, parameters, limit), limit, progress)
     print(study_text(study))
@@ -144,7 +148,7 @@ def compare_files(options: argparse.Namespace, limit: TimeLimit) -> int:
 
 def make_plan(options: argparse.Namespace, parameters: PlannerParameters, limit: TimeLimit) -> StudyPlan:
     """Returns a study of problems drawn on a map, or of the goals of a bag; raises ValueError."""
-    path: Path = options.map
+    path = options.map = map_file(options.map)
     study_of = partial(
         StudyPlan,
         budget=CpuBudget(parameters.tick_frequency if options.tick_hz is None else options.tick_hz, options.cpu),
