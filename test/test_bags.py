@@ -1,6 +1,7 @@
 """Bags, read without ROS: a replay equals the live run, and errors name what is wrong with a bag."""
 
 import itertools
+import re
 import shutil
 import subprocess
 import sys
@@ -219,6 +220,12 @@ class TestReplay:
         printed = capsys.readouterr().out
         assert '1, 1 reached' in printed
         assert 'ARRIVED once' in printed
+        assert f'{live.restarts["blocked"]} blocked: an obstacle appeared on the route' in printed
+        planned, driven = map(
+            float, re.search(r'planned +(\S+) m to 1 goal; the robot drove (\S+) m', printed).groups()
+        )
+        assert planned > 0
+        assert driven == pytest.approx(planned, rel=0.25)  # the robot followed the plans of the same planner
         assert_records(read_record(tmp_path / 'run'), live)
 
     def test_a_tick_may_take_its_period_as_in_the_node(self, live, tmp_path):

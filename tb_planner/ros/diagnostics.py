@@ -29,7 +29,7 @@ RESTART_PERIOD_S = 0.1
 MAX_RESTART_PLACES = 50
 """RViz shows the places of the last restarts."""
 SPEED_WINDOW_S, SPEED_SAMPLE_S = 10, 1.0
-"""The robot's speed is its mean over this time, from one pose a second: poses of a robot that stands still vary."""
+"""The robot's speed is its mean over this time, from one pose a second: poses vary even if the robot does not move."""
 MIN_SPEED_M_S = 0.01
 
 SUMMARY = (

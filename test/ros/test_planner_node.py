@@ -160,7 +160,7 @@ def test_the_summary_has_a_line_for_everything_that_people_ask_first(around):
     assert summary['goal'] == summary['actual_goal'] == '(8.00, 5.00) m'
     assert summary['restarts'] >= 1
     assert min(summary['map_age_s'], summary['pose_age_s'], summary['tick_p99_ms']) >= 0
-    assert summary['time_to_goal_s'] is None  # the robot stands still
+    assert summary['time_to_goal_s'] is None  # the robot does not move
     assert around.peer.call('tb_planner/cancel', Trigger).success
     around.peer.wait_until(lambda: yaml.safe_load(summaries.last.data)['status'] == 'CANCELED', 'the new status')
 

@@ -18,6 +18,7 @@ class TestCommand:
         pytest.importorskip('matplotlib')
         assert main([*tune(tmp_path), '--tick-hz', '10', '--cpu', '0.1']) == 0
         printed = capsys.readouterr().out
+        assert printed.startswith('Looking for the parameters with which a robot needs the fewest ticks to its goals')
         for column in ('cost ratio', 'first move', 'backtracking', 'restarts', 'tick p99'):
             assert column in printed
         parameters = read_parameters(tmp_path / 'tuned.yaml')
