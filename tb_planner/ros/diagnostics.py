@@ -120,7 +120,7 @@ class Speedometer:
         if len(self._samples) < 2:
             return None
         samples = np.array(self._samples)
-        speed_m_s = length_m(samples[:, 1:]) / (samples[-1, 0] - samples[0, 0])
+        speed_m_s = length_m(samples[:, 1:]) / float(samples[-1, 0] - samples[0, 0])
         return distance_m / speed_m_s if speed_m_s >= MIN_SPEED_M_S else None
 
 

@@ -14,8 +14,9 @@ from rclpy.serialization import serialize_message
 
 from tb_planner import Grid, TimeBoundedPlanner, tba_star
 from tb_planner.config import PlannerParameters
+from tb_planner.geometry import Pose2D
 from tb_planner.maps.map_worker import MAX_PATCHES, MapWorker
-from tb_planner.ros.diagnostics import WINDOW, TickStats
+from tb_planner.ros.diagnostics import WINDOW, Speedometer, TickStats
 from tb_planner.ros.throttled_log import MAX_TEXT, SAME_KIND_S, SAME_TEXT_S, ThrottledLog
 from tb_planner.search.planner import MIN_CHUNK, TickBudget
 
@@ -373,3 +374,15 @@ def test_stopping_ends_the_thread_even_if_it_has_never_begun():
             worker.start()
         worker.stop()
         assert not any(thread.name == 'map_worker' for thread in threading.enumerate())
+
+
+def test_the_time_to_the_goal_follows_from_the_mean_speed_and_is_a_plain_number():
+    """YAML cannot represent NumPy's numbers."""
+    speedometer = Speedometer()
+    assert speedometer.time_s(10.0) is None
+    for second in range(5):
+        speedometer.see(Pose2D(0.5 * second, 1.0), 100.0 + second)
+    assert speedometer.time_s(10.0) == pytest.approx(20.0)
+    assert type(speedometer.time_s(10.0)) is float
+    speedometer.see(Pose2D(9.0, 1.0), 50.0)  # the clock was set back
+    assert speedometer.time_s(10.0) is None
