@@ -195,7 +195,7 @@ def row_of(monitor: SoakMonitor, before: dict[str, str]) -> Row:
         'maps': monitor.maps,
         **{f'latency_{name}_ms': value for name, value in percentiles(latencies_ms).items()},
         'map_to_waypoint_max_ms': max(own_ms, default=math.nan),
-        **{name: int(facts[name]) - int(before[name]) for name in RESTARTS},
+        **{name: int(facts.get(name, 0)) - int(before.get(name, 0)) for name in RESTARTS},
         'goals_reached': monitor.goals_reached,
         'goals_given_up': monitor.goals_given_up,
         'collisions': monitor.collisions,

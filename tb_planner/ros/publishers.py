@@ -23,9 +23,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import ColorRGBA, Header, String
 from visualization_msgs.msg import Marker, MarkerArray
 
+from tb_planner.errors import MAX_TEXT
 from tb_planner.geometry import MapGeometry, Pose2D, headings
 from tb_planner.navigation.navigator import NavigationStatus, Navigator
-from tb_planner.ros.throttled_log import MAX_TEXT
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
