@@ -56,6 +56,8 @@ Nav2, thousands of poses each and kept for ten seconds, made it take up to 100 m
 
 BEFORE_TICK_S = 0.002
 """Path requests that arrive this short before a tick are left to the tick, so that it is not late."""
+MAX_LABEL = 64
+"""Characters of the label of a transition."""
 WAIT_WARNING_S = 5.0
 """Without a clock, or without a first map or pose, for this long, the node warns what it waits for."""
 
@@ -197,11 +199,14 @@ class PlannerNode(LifecycleNode):
         change_state = service.callback
 
         def guarded(request: Any, response: Any) -> Any:
+            label = request.transition.label
             try:
+                if len(label) > MAX_LABEL:  # rcl would log all of it
+                    raise ValueError(f'its label has {len(label)} characters; it must have at most {MAX_LABEL}')
                 return change_state(request, response)
             except Exception as error:
-                transition = request.transition.label or request.transition.id
-                self.get_logger().warning(f'transition {transition} refused: {error}')
+                transition = label[:MAX_LABEL] or request.transition.id
+                self.log.warn('transition', f'transition {transition} refused: {error}')
                 response.success = False
                 return response
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from tb_planner.errors import cut
 from tb_planner.parameters import BadParameters, Spec, Values, find_errors, make, specs
+
+if TYPE_CHECKING:
+    from tb_planner.ros.main import LoggingNode
 
 __all__ = ['BadParameters', 'apply_changes', 'declare', 'read']
 
@@ -44,7 +49,7 @@ def read(node: Node, cls: type[Values]) -> Values:
 
 
 def apply_changes(
-    node: Node,
+    node: LoggingNode,
     cls: type[Values],
     apply: Callable[[Values], None],
     refuse: Callable[[Values], str] = lambda _: '',
@@ -61,8 +66,8 @@ def apply_changes(
         if changes and not reason:
             reason = refuse(make(cls, values))
         if reason:
-            node.get_logger().warning(f'parameter rejected, the old value stays: {reason}')
-        return SetParametersResult(successful=not reason, reason=reason)
+            node.log.warn('parameters', f'parameter rejected, the old value stays: {reason}')
+        return SetParametersResult(successful=not reason, reason=cut(reason))
 
     def hand_on(changed: list[Parameter]) -> None:
         if any(item.name in names for item in changed):

@@ -3,7 +3,9 @@
 import pytest
 from builtin_interfaces.msg import Time
 from helpers.surroundings import PlannerPeer
-from rcl_interfaces.msg import Parameter, ParameterValue
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rosgraph_msgs.msg import Clock
 
@@ -36,6 +38,24 @@ def test_a_parameter_of_no_known_type_ends_no_node(nodes, peer, tmp_path, kind):
     names = peer.call(f'{kind}/get_parameters', GetParameters, GetParameters.Request(names=['use_sim_time']))
     assert len(names.values) == 1
     assert process.exit_code is None
+
+
+@pytest.mark.parametrize('kind', ['tb_planner', 'simulator'])
+def test_long_values_of_parameters_and_labels_fill_neither_log_nor_response(nodes, peer, tmp_path, kind):
+    process = start(nodes, kind, tmp_path)
+    peer.call(f'{kind}/get_parameters', GetParameters)
+    begin = len(process.log_text)
+    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=1_000_000 * 'x')
+    name = 'algorithm' if kind == 'tb_planner' else 'change_rate'
+    request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
+    for _ in range(5):
+        result = peer.call(f'{kind}/set_parameters', SetParameters, request).results[0]
+        assert not result.successful
+        assert 0 < len(result.reason) < 5000
+    if kind == 'tb_planner':
+        label = ChangeState.Request(transition=Transition(label=1_000_000 * 'y'))
+        assert not peer.call(f'{kind}/change_state', ChangeState, label).success
+    assert len(process.log_text) - begin < 20_000
 
 
 def test_errors_within_rclpy_are_counted_in_the_diagnostics(nodes, peer):
