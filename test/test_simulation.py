@@ -667,7 +667,7 @@ def test_a_script_is_read_from_yaml(tmp_path):
     ('text', 'reason'),
     [
         ('', "it must have a list 'obstacles'"),
-        ('obstacles: [', 'cannot be read'),
+        ('obstacles: [', 'not YAML: '),
         ('obstacles: [3]', 'obstacle 1: 3 is not a field'),
         ('obstacles: [{x_m: 1, y_m: 1, width_m: 1, height_m: 1, colour: red}]', 'colour is not a field'),
         ('obstacles: [{x_m: 1, y_m: 1, width_m: 1}]', 'height_m'),

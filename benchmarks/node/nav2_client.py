@@ -31,7 +31,7 @@ PAUSE_S = (0.0, 0.05)
 
 
 class Client:
-    """Asks for ONE_PATH, NEW_PATHS, CANCELED paths or TOURS through so many poses, on a map of this size."""
+    """Asks for ONE_PATH, NEW_PATHS, CANCELED paths or TOURS through this number of poses, on a map of this size."""
 
     def __init__(self, watch: measuring.NodeWatch, size: int, seed: int, what: str, poses: int) -> None:
         from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose

@@ -6,10 +6,10 @@ from the centre of an obstacle's cell; outside the map all is blocked.
 
 - **Latency.** A planner may miss, for one tick, a map that arrives while it works. So the line may be clear on any of
   several maps: those published in the last tick and `allowance_s` before the waypoint, and the newest one before these.
-  One tick is the time since the last waypoint, at least a period and at most MAX_TICK_S. The allowance is for the way
-  of both messages, for the conversion of the map, and for the duration of a tick. `excused` counts the waypoints that
-  are safe on such an older map only.
-- **Pose.** In the same way the line may begin at any pose published within the allowance, or at the newest before.
+  One tick is the time since the last waypoint, at least a period and at most MAX_TICK_S. The allowance is for the
+  transport of both messages, for the conversion of the map, and for the duration of a tick. `excused` counts the
+  waypoints that are safe on such an older map only.
+- **Pose.** Likewise the line may begin at any pose published within the allowance, or at the newest before.
 - **Stop.** The robot's own position is always safe.
 - **Escape.** From a robot in a blocked cell the line may cross blocked cells within start_tolerance_m, but no obstacle,
   except the one that the robot is in. It has to end in a free cell.
@@ -55,7 +55,7 @@ Item = TypeVar('Item')
 
 @dataclass(frozen=True, kw_only=True)
 class SafetyRules:
-    """The planner's parameters of the same names, which say what is blocked."""
+    """The planner's parameters of the same names, which define what is blocked."""
 
     robot_radius_m: float = 0.18
     lethal_threshold: int = 99

@@ -173,7 +173,7 @@ class PathPlanner:
     def step(self, search: Search, goes_on: Callable[[int], bool] = lambda _: True) -> PathResult:
         """Spends the budget of `search`, and returns the state of the request.
 
-        goes_on: whether there is time for more after work of about so many expansions; see BudgetShare."""
+        goes_on: whether there is time for more after work of about n expansions; see BudgetShare."""
         map_update, request = self._map, self._request
         if request is None:
             raise ValueError('there is no request; call request() first')

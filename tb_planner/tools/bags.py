@@ -298,7 +298,8 @@ def _bounded_decompression() -> Iterator[None]:
     from rosbags.rosbag2 import reader, storage_mcap
 
     zstd, lz4 = storage_mcap.zstd, storage_mcap.lz4_decompress
-    bounded = SimpleNamespace(open=zstd.open, decompress=lambda data: _decompressed(zstd.ZstdDecompressor, data))
+    bounded = SimpleNamespace(**vars(zstd))  # of which another bag that is open may make another one
+    bounded.decompress = lambda data: _decompressed(zstd.ZstdDecompressor, data)
     reader.zstd = storage_mcap.zstd = bounded
     storage_mcap.lz4_decompress = lambda data: _decompressed(import_module('lz4.frame').LZ4FrameDecompressor, data)
     try:

@@ -25,18 +25,19 @@ def test_goals_that_were_acknowledged_too_late_are_counted():
 
 
 @pytest.mark.slow
-def test_every_scenario_gives_a_row_with_goals_that_got_results(tmp_path):
+def test_a_scenario_gives_a_row_with_goals_that_got_results(tmp_path):
     for needed in ('nav2_msgs', 'map_msgs'):
         pytest.importorskip(needed, reason=f'{needed} is not installed')
     rows = tmp_path / 'nav2.csv'
+    scenarios = ['one-path', 'new-paths', 'search', 'long-search', 'poses-50']
     command = [sys.executable, '-m', 'benchmarks', 'nav2', '--quick', '--seconds', '2', '--out', str(rows)]
+    command += ['--only', *scenarios]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr
     assert 'acknowledged, p50 ms' in done.stdout
     with rows.open(newline='') as file:
         rows_by_scenario = {row['scenario']: row for row in csv.DictReader(file)}
-    poses = ['poses-2', 'poses-50', 'poses-500', 'poses-5000']
-    assert list(rows_by_scenario) == ['one-path', 'new-paths', 'search', 'long-search', *poses]
+    assert list(rows_by_scenario) == scenarios
     for row in rows_by_scenario.values():
         assert int(row['requests']) > 0
         assert 'error' not in row['outcomes']

@@ -14,10 +14,11 @@ from rclpy.serialization import serialize_message
 
 from tb_planner import Grid, TimeBoundedPlanner, tba_star
 from tb_planner.config import PlannerParameters
+from tb_planner.errors import MAX_TEXT
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.map_worker import MAX_PATCHES, MapWorker
 from tb_planner.ros.diagnostics import WINDOW, Speedometer, TickStats
-from tb_planner.ros.throttled_log import MAX_TEXT, SAME_KIND_S, SAME_TEXT_S, ThrottledLog
+from tb_planner.ros.throttled_log import SAME_KIND_S, SAME_TEXT_S, ThrottledLog
 from tb_planner.search.planner import MIN_CHUNK, TickBudget
 
 

@@ -117,8 +117,8 @@ def test_navigation2_6145_a_request_beyond_the_map_is_aborted_with_a_code(runnin
     """The result of the conversion from world to map was ignored, and a cell beyond the costmap was read; so it was
     near the edge of the map (4694)."""
     planner, around = running
-    for request in (paths.ask(place), paths.ask((8.0, 5.0), start=place)):
-        status, result = request.end()
+    for goal, start in ((place, None), ((8.0, 5.0), place)):
+        status, result = paths.ask(goal, start=start).end()
         assert status == 'aborted'
         assert result.error_code != 0
         assert result.error_msg
