@@ -206,7 +206,9 @@ class PlannerNode(LifecycleNode):
                 return change_state(request, response)
             except Exception as error:
                 transition = label[:MAX_LABEL] or request.transition.id
-                self.log.warn('transition', f'transition {transition} refused: {error}')
+                state = self._state_machine.current_state[1]
+                text = f'transition {transition} refused in state {state}: {error}'
+                self.log.warn(f'transition {request.transition.id} {state}', text)
                 response.success = False
                 return response
 

@@ -231,5 +231,5 @@ def test_memory_and_threads_come_back_with_every_deactivation(nodes, peer):
         counts.append(threads(planner))
     # two grids and two searches of this size take 100 MB; on a busy computer those of one activation may still be there
     assert max(memory[7:]) < max(memory[:7]) + 110, memory
-    assert counts[-1] <= counts[0] + 1, counts
+    assert counts[-1] <= max(counts[:7]) + 1, counts  # some threads of DDS end a moment later
     assert 'Traceback' not in planner.log_text

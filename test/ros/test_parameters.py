@@ -16,6 +16,7 @@ from tb_planner.config import HEADING, PlannerParameters
 from tb_planner.parameters import as_table, as_yaml, parameter, specs
 from tb_planner.ros import params as parameters
 from tb_planner.ros.params import BadParameters, apply_changes, declare, read
+from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.algorithms import ALGORITHMS
 
 CONFIG = Path(__file__).parents[2] / 'config' / 'planner.yaml'
@@ -47,6 +48,7 @@ def node_with(context):
             cli_args=['--ros-args', *arguments] if arguments else None,
             parameter_overrides=[Parameter(name, value=value) for name, value in overrides.items()],
         )
+        node.log = ThrottledLog(node.get_logger())
         made.append(node)
         return node
 
