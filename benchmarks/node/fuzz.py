@@ -85,6 +85,9 @@ def attacked(attacker: Attacker, kind: str, number: int, count: int) -> Row:
     for failure in failures:
         tqdm.write(f'batch {number} ({kind}): {failure}')
     after = [figures(target) for target in attacker.targets]
+    for target, then in zip(attacker.targets, before):
+        for failure in target.failures[then['failed'] :]:
+            tqdm.write(f'batch {number} ({kind}), caught in {target.name}: {failure}')
     memory: dict[str, float] = {}
     for target in attacker.targets:
         now_mb, peak_mb = target.memory_mb()
@@ -102,7 +105,7 @@ def attacked(attacker: Attacker, kind: str, number: int, count: int) -> Row:
 def figures(target: Target) -> dict[str, int]:
     """Simulated time, which an attack sets, misses no ticks."""
     missed = 0 if target.parameters.get('use_sim_time') else target.missed_ticks
-    return {'caught': target.caught, 'failed': target.failed, 'missed_ticks': missed}
+    return {'caught': target.caught, 'failed': len(target.failures), 'missed_ticks': missed}
 
 
 def summary(rows: list[Row]) -> str:

@@ -115,11 +115,11 @@ class Target:
         return len(_CAUGHT.findall(self.log_text))
 
     @property
-    def failed(self) -> int:
+    def failures(self) -> list[str]:
         """Exceptions in our own callbacks, which were caught, too, but should not happen."""
         _, *parts = _RECORD.split(self.log_text)  # severities and texts in turn
         errors = [text for severity, text in zip(parts[::2], parts[1::2]) if severity == 'ERROR']
-        return sum('Traceback' in text and OF_RCLPY not in text for text in errors)
+        return [text for text in errors if 'Traceback' in text and OF_RCLPY not in text]
 
     def memory_mb(self) -> tuple[float, float]:
         """Resident memory: now, and the most since the process started. Linux only."""

@@ -20,6 +20,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 
 from tb_planner.config import PlannerParameters
+from tb_planner.ros.publishers import time_message
 from tb_planner.ros.throttled_log import ThrottledLog
 
 TOPIC = 'bond'
@@ -111,7 +112,7 @@ class Bond:
 
     def _publish(self, *, active: bool) -> None:
         status = self._status_type()
-        status.header.stamp = self._node.get_clock().now().to_msg()
+        status.header.stamp = time_message(self._node.get_clock())
         status.id = self._node.get_name()
         status.instance_id = self._instance_id
         status.active = active

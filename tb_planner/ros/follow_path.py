@@ -37,6 +37,7 @@ from tb_planner.navigation.route import Route
 from tb_planner.ros.main import spin_once
 from tb_planner.ros.path_actions import path_message, second_node
 from tb_planner.ros.pose_source import MissingPackage
+from tb_planner.ros.publishers import time_message
 from tb_planner.ros.throttled_log import ThrottledLog
 
 NO_NAV2 = (
@@ -177,7 +178,7 @@ class PathFollower:
         points_m = thinned(path.points_m, MAX_POSES)
         yaws = headings(points_m, path.goal.yaw).tolist()
         goal = self._action.Goal(
-            path=path_message(points_m, yaws, frame, self._ros_clock.now().to_msg()),
+            path=path_message(points_m, yaws, frame, time_message(self._ros_clock)),
             controller_id=parameters.controller_id,
             goal_checker_id=parameters.goal_checker_id,
             progress_checker_id=parameters.progress_checker_id,

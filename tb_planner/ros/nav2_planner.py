@@ -23,7 +23,7 @@ from tb_planner.navigation.loop import PlannerLoop
 from tb_planner.navigation.route import PathNotChecked, collisions, invalid_points, nearest_point
 from tb_planner.ros.path_actions import ActionThread, ComputePathHandler, ControllerStatus, PathServer, PublishPath
 from tb_planner.ros.pose_source import MissingPackage, RobotPose
-from tb_planner.ros.publishers import points_of
+from tb_planner.ros.publishers import points_of, time_message
 from tb_planner.ros.throttled_log import ThrottledLog
 
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
@@ -80,7 +80,7 @@ class Nav2Planner:
         there is a new request."""
 
         def stamp() -> Any:
-            return self._node.get_clock().now().to_msg()
+            return time_message(self._node.get_clock())
 
         self._handlers = [
             ComputePathHandler(server, self._controller, parameters, poses, log, publish_path, stamp)

@@ -18,6 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from nav_msgs.msg import OccupancyGrid, Path
 from numpy.typing import NDArray
+from rclpy.clock import Clock
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import ColorRGBA, Header, String
@@ -91,7 +92,13 @@ class Publishers:
             self._node.destroy_lifecycle_publisher(publisher)
 
     def stamp(self) -> Time:
-        return self._node.get_clock().now().to_msg()
+        return time_message(self._node.get_clock())
+
+
+def time_message(clock: Clock) -> Time:
+    """The present time; if it is too late for a message, by a mistake on /clock, the last that a message can have."""
+    sec, nanosec = divmod(clock.now().nanoseconds, 10**9)
+    return Time(sec=min(sec, 2**31 - 1), nanosec=nanosec)
 
 
 def map_message(occupancy: NDArray[np.int8], geometry: MapGeometry, header: Header) -> OccupancyGrid:

@@ -22,7 +22,7 @@ with ros_needed_by('view_node'):
 from tb_planner.geometry import Pose2D
 from tb_planner.parameters import parameter
 from tb_planner.ros import params as ros_parameters
-from tb_planner.ros.publishers import NEWEST, STROKES, pose_message
+from tb_planner.ros.publishers import NEWEST, STROKES, pose_message, time_message
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.view.server import HOST, LiveServer
 
@@ -102,7 +102,7 @@ class ViewNode(Node):
                 self._strokes[what].publish(stroke)
 
     def _stamp(self) -> Any:
-        return self.get_clock().now().to_msg()
+        return time_message(self.get_clock())
 
 
 def _is_place(place: object) -> bool:

@@ -10,12 +10,14 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from hypothesis import given
 from hypothesis import strategies as st
 from nav_msgs.msg import OccupancyGrid, Odometry, Path
+from rclpy.clock import ClockType, ROSClock
 from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.time import Time as RosTime
 
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.cdr import MAX_CELLS, BadMessage, occupancy_from_cdr, patch_from_cdr, yaw_of
 from tb_planner.ros.pose_source import pose_from_message
-from tb_planner.ros.publishers import path_as_cdr, pose_message, quaternion_of
+from tb_planner.ros.publishers import path_as_cdr, pose_message, quaternion_of, time_message
 
 STAMP = Time(sec=12, nanosec=34)
 YAWS = st.floats(-3.1, 3.1)
@@ -237,3 +239,14 @@ def test_the_last_pose_of_a_path_looks_where_the_one_before_does():
         for p in path.poses
     ]
     assert yaws == pytest.approx([math.pi / 4, math.pi / 2, math.pi / 2])
+
+
+@pytest.mark.parametrize('seconds', [0, 5, 2**31 - 1, 2**31, 2**31 + 3])
+def test_a_time_too_late_for_a_message_is_the_last_one_that_a_message_can_have(seconds):
+    clock = ROSClock()
+    clock._set_ros_time_is_active(True)
+    clock.set_ros_time_override(RosTime(seconds=seconds, nanoseconds=7, clock_type=ClockType.ROS_TIME))
+    stamp = time_message(clock)
+    assert (stamp.sec, stamp.nanosec) == (min(seconds, 2**31 - 1), 7)
+    path = deserialize_message(path_as_cdr(np.array([(0.0, 0.0), (1.0, 1.0)]), 'map', stamp), Path)
+    assert path.header.stamp == stamp
