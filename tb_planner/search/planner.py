@@ -750,26 +750,21 @@ class BudgetShare:
         if budget.expansions_per_tick:
             status = planner.search(max(self._expansions_left, 1))
             self._expansions_left -= planner.expansions - first
-        else:
-            status = self._search_in_time(planner)
-        budget.expansions += planner.expansions - first
-        return status
-
-    def _search_in_time(self, planner: TimeBoundedPlanner) -> Status:
-        budget = self._budget
-        now_s = budget._clock()
-        while True:
+            budget.expansions += planner.expansions - first
+            return status
+        now_s, left_s = budget._clock(), math.inf
+        while left_s > MIN_TIME_FRACTION * self._share_s:
             chunk = budget._fitting(self._end_s - now_s)
             chunk_began_s, before = now_s, planner.expansions
             status = planner.search(chunk)
             now_s, expanded = budget._clock(), planner.expansions - before
             left_s = self._spend(now_s)
             if planner.goal_found or status in (Status.NO_PATH, Status.AT_GOAL):
-                return status
+                break
             if expanded >= chunk:
                 budget._chunk, budget._chunk_s = expanded, now_s - chunk_began_s
-            if left_s <= MIN_TIME_FRACTION * self._share_s:
-                return status
+        budget.expansions += planner.expansions - first
+        return status
 
     def _spend(self, now_s: float) -> float:
         """Takes the time since the last call off the budget; returns what is left of the share."""
