@@ -16,9 +16,10 @@ from helpers import browser as this_browser
 from helpers.browser import Browser, BrowserError, chromium_or_skip
 from helpers.changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
 from helpers.processes import wait_for
+from helpers.replay_page import LOADED, SETTLED, go_to, make_record, rooms
 from PIL import Image
 
-from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
+from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal, tb_wa_star
 from tb_planner.recording import About, RecordedWalk, Replay, read_record, writer
 from tb_planner.recording.format import MAGIC, UNKNOWN_BLOCKED, as_varints, pack
 from tb_planner.search.algorithms import RestartReason
@@ -29,34 +30,6 @@ from tb_planner.view.page import SCRIPTS
 ELEMENTS = (Path(view_page.__file__).parent / 'elements.js').read_text()
 REASONS = dict(re.findall(r"^  (\w+): '([^']+)',$", ELEMENTS.partition('const REASONS')[2].partition('};')[0], re.M))
 """The words of the page for the reasons of restarts."""
-LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
-"""All of it: the beginning of a long record is shown while the rest is being loaded, and before the scout sets out."""
-SETTLED = 'tbPlanner.isSettled && tbPlanner.replay.tick === tbPlanner.target'
-
-
-def rooms(seed, height=36, width=54):
-    blocked = np.random.default_rng(seed).random((height, width)) < 0.25
-    blocked[:3, :3] = blocked[-3:, -3:] = False
-    return blocked
-
-
-def make_record(path, world='changing', k=4, **options):
-    blocked = rooms(3)
-    grid = Grid(blocked, **options)
-    worlds = {
-        'static': lambda: Static(Grid(blocked, **options)),
-        'changing': lambda: Changing(Grid(blocked, **options), 8, every=5, seed=4),
-        'unknown': lambda: Unknown(Grid(blocked, **options), 2),
-    }
-    where = worlds[world]()
-    if isinstance(where, Unknown):
-        grid = where.initial_grid()
-    planner = TimeBoundedPlanner(grid, (1, 1), (52, 34), tb_wa_star(1.5), k=k)
-    about = About('Rooms & <walls>', 'TB-WA*', period_s=0.05, budget_s=0.0002, y_up=False)
-    walk = RecordedWalk(path, planner, where, about)
-    move_to_goal(planner, walk)
-    walk.close()
-    return read_record(path)
 
 
 @pytest.fixture(scope='module')
@@ -85,12 +58,6 @@ def shown(browser, example):
     assert page.complaints() == []
     assert page.requests() == [path.as_uri()]
     page.close()
-
-
-def go_to(page, tick):
-    page.run(f'tbPlanner.goTo({tick})')
-    page.wait_for(SETTLED)
-    assert page.run('tbPlanner.replay.tick') == tick
 
 
 def cells_of(page, name):
@@ -589,9 +556,9 @@ def test_light_and_dark_follow_the_system_and_the_switch(browser, example):
     page.press('d')
     assert page.run('document.documentElement.dataset.theme') == 'light'
     page.run('localStorage.clear()')
-    page.prefer_dark(False)
+    page.prefer(False)
     page.run('new Promise(requestAnimationFrame)')
-    page.prefer_dark(True)
+    page.prefer(True)
     page.wait_for("document.documentElement.dataset.theme === 'dark'")
     assert page.complaints() == []
     page.close()

@@ -2,6 +2,7 @@
 
 const SLICE_MS = 12; // work for a seek between two frames of the page
 const SCOUT_MS = 6;
+const LONGEST_FRAME_MS = 250; // a page that was hidden goes on where it was
 const GROWN_MS = 200; // between two redraws of a record that is loading: each takes longer as it grows
 
 const NOTHING_YET = 'Waiting for the first tick of the run.';
@@ -20,6 +21,7 @@ class Page {
     this.isPlaying = this.isFollowing = this.isLive = this.isBehind = false;
     this.wantsFrame = false;
     this.figures = new Figures(this.record, this.timeline);
+    this.opening = new Opening(this);
     this.controls = new Controls(this);
     this.resize();
   }
@@ -31,6 +33,7 @@ class Page {
     this.grown();
     $('message').textContent = '';
     this.sendScout();
+    this.opening.play();
   }
 
   // Receives the chunks from a server, one in each message.
@@ -100,6 +103,7 @@ class Page {
     this.figures.showHead();
     this.figures.listRestarts();
     this.timeline.draw();
+    this.opening.look();
     const isAtEnd = this.isLive && !this.isBehind;
     if (isAtEnd) this.goTo(record.ticks - 1);
     else this.redraw();
@@ -191,7 +195,7 @@ class Page {
 
   playOn(nowMs) {
     const { record } = this;
-    this.time += ((nowMs - this.lastMs) / 1000) * Number($('speed').value);
+    this.time += (Math.min(nowMs - this.lastMs, LONGEST_FRAME_MS) / 1000) * Number($('speed').value);
     this.lastMs = nowMs;
     const last = record.ticks - 1;
     this.target = Math.max(record.tickAt(this.time), this.target);

@@ -16,6 +16,7 @@ SCRIPTS = (
     'scene.js',
     'timeline.js',
     'figures.js',
+    'opening.js',
     'controls.js',
     'page.js',
 )

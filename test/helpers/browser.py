@@ -148,8 +148,10 @@ class Browser:
         height: int = 800,
         scale: float = 1,
         dark: bool = False,
+        motion: bool = False,
         offline: bool = True,
     ) -> Page:
+        """A new page. motion: whether it may move by itself, as a replay does that has been opened."""
         target = self.call('Target.createTarget', url='about:blank')['targetId']
         session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         page = Page(self, session, target)
@@ -159,7 +161,7 @@ class Browser:
             speed = {'latency': 0, 'downloadThroughput': 0, 'uploadThroughput': 0}
             page.call('Network.emulateNetworkConditions', offline=True, **speed)
         page.resize(width, height, scale)
-        page.prefer_dark(dark)
+        page.prefer(dark, motion)
         page.call('Page.navigate', url=url)
         return page
 
@@ -185,9 +187,10 @@ class Page:
         self.call('Emulation.setDeviceMetricsOverride', **metrics)
         self.call('Emulation.setTouchEmulationEnabled', enabled=is_phone)
 
-    def prefer_dark(self, dark: bool) -> None:
+    def prefer(self, dark: bool, motion: bool = False) -> None:
         scheme = {'name': 'prefers-color-scheme', 'value': 'dark' if dark else 'light'}
-        self.call('Emulation.setEmulatedMedia', features=[scheme])
+        moves = {'name': 'prefers-reduced-motion', 'value': 'no-preference' if motion else 'reduce'}
+        self.call('Emulation.setEmulatedMedia', features=[scheme, moves])
 
     def run(self, script: str) -> object:
         """The value of an expression, which may be a promise."""

@@ -1,0 +1,64 @@
+"""A recorded walk among rooms, its replay page, and how to go to a tick of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
+from tb_planner.recording import About, Record, RecordedWalk, read_record
+from tb_planner.search.algorithms import Algorithm
+from tb_planner.view import make_page
+
+from .browser import Page
+
+LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
+"""All of it: the beginning of a long record is shown while the rest is being loaded, and before the scout sets out."""
+SETTLED = 'tbPlanner.isSettled && tbPlanner.replay.tick === tbPlanner.target'
+
+
+def rooms(seed: int, height: int = 36, width: int = 54) -> NDArray[np.bool_]:
+    blocked = np.random.default_rng(seed).random((height, width)) < 0.25
+    blocked[:3, :3] = blocked[-3:, -3:] = False
+    return blocked
+
+
+def make_record(
+    path: Path, world: str = 'changing', k: int = 4, algorithm: Algorithm | None = None, **options: object
+) -> Record:
+    blocked = rooms(3)
+    grid = Grid(blocked, **options)
+    worlds = {
+        'static': lambda: Static(Grid(blocked, **options)),
+        'changing': lambda: Changing(Grid(blocked, **options), 8, every=5, seed=4),
+        'unknown': lambda: Unknown(Grid(blocked, **options), 2),
+    }
+    where = worlds[world]()
+    if isinstance(where, Unknown):
+        grid = where.initial_grid()
+    planner = TimeBoundedPlanner(grid, (1, 1), (52, 34), algorithm or tb_wa_star(1.5), k=k)
+    about = About('Rooms & <walls>', 'TB-WA*', period_s=0.05, budget_s=0.0002, y_up=False)
+    walk = RecordedWalk(path, planner, where, about)
+    move_to_goal(planner, walk)
+    walk.close()
+    return read_record(path)
+
+
+def write_page(record: Path, title: str = '') -> Path:
+    """The page of a record, beside it."""
+    page = record.with_suffix('.html')
+    page.write_text(make_page(record.read_bytes(), title), encoding='utf-8')
+    return page
+
+
+def go_to(page: Page, tick: int) -> None:
+    page.run(f'tbPlanner.goTo({tick})')
+    page.wait_for(SETTLED)
+    assert page.run('tbPlanner.replay.tick') == tick
+
+
+def text_of(page: Page, name: str) -> str:
+    """The text of the element with this id."""
+    return str(page.run(f'document.getElementById({name!r}).textContent'))
