@@ -5,6 +5,7 @@ This module can be imported without ROS: where ROS is missing, a node's program 
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import textwrap
@@ -83,6 +84,11 @@ def run_node(
     finally:
         node.destroy_node()
         rclpy.try_shutdown()
+        # a lifecycle node keeps its ROS node, and so DDS, until it is collected; what was left of DDS at the end of a
+        # process crashed in 1 of 180, when other nodes were just being discovered
+        del node
+        gc.unfreeze()
+        gc.collect()
     return DONE
 
 

@@ -121,3 +121,29 @@ def test_the_peer_calls_services_and_gives_up_waiting(peer):
     assert peer.call('work', Trigger).message == 'done'
     with pytest.raises(AssertionError, match='pigs fly'):
         peer.wait_until(lambda: False, 'pigs fly', limit_s=0.1)
+
+
+@pytest.mark.parametrize('module', ['node', 'simulator_node', 'view_node'])
+def test_a_node_ends_dds_before_its_process_ends(nodes, tmp_path, module):
+    """What is left of DDS then is used by its threads while the process takes it down, and they crash."""
+    parameters = {
+        'node': {'autostart_node': True},
+        'simulator_node': {'map': 'office'},
+        'view_node': {'record': str(tmp_path / 'run.tbrun')},
+    }[module]
+    program = f"""
+import sys
+from pathlib import Path
+from tb_planner.ros import {module} as module
+code = module.main()
+print('threads', *(task.read_text().strip() for task in Path('/proc/self/task').glob('*/comm')), flush=True)
+sys.exit(code)
+"""
+    process = nodes.start([sys.executable, '-u', '-c', program, *ros_arguments(parameters)])
+    wait_until_logged(process, 'active|Simulating|shown at')
+    process.send(signal.SIGTERM)
+    assert process.wait(30)
+    assert process.exit_code == 0, process.log_text
+    threads = wait_until_logged(process, r'threads (.*)')[1].split()
+    assert threads
+    assert not [name for name in threads if name.startswith('dds.udp')]
