@@ -366,7 +366,7 @@ def test_pixels_are_what_the_record_holds(shown):
     while replay.tick < most:
         replay.step()
     go_to(page, replay.tick)
-    for layer in ('route', 'back', 'trail', 'waypoint'):
+    for layer in ('route', 'back', 'before', 'trail', 'waypoint', 'restarts', 'changed', 'appeared'):
         page.run(f"document.querySelector('[data-layer={layer}]').click()")
     page.wait_for(SETTLED)
     left, top, width, _ = page.box_of('map')

@@ -69,6 +69,10 @@ class Controls {
   click(px, py) {
     const goal = this.tool === 'goal' ? this.placeAt(px, py) : undefined;
     if (goal) this.page.send({ goal });
+    const mark = this.tool === 'move' ? this.page.scene.why.markAt(px, py) : undefined;
+    if (!mark) return;
+    this.page.pause();
+    this.page.goTo(mark.tick);
   }
 
   // Sends points from one position to another, close enough to make a line.
@@ -188,7 +192,10 @@ class Controls {
         map.classList.toggle('dragged', pointers.size > 0);
       });
     }
-    map.addEventListener('pointerleave', () => { $('pointed').textContent = ''; });
+    map.addEventListener('pointerleave', () => {
+      $('pointed').textContent = '';
+      this.showMark();
+    });
     map.addEventListener('dblclick', () => this.tool === 'move' && this.page.fit());
     map.addEventListener('wheel', (event) => {
       event.preventDefault();
@@ -200,6 +207,7 @@ class Controls {
   point(px, py) {
     const { replay, scene } = this.page;
     if (!scene.scale || !replay.map) return;
+    this.showMark(scene.why.markAt(px, py));
     const [x, y] = scene.cellAt(px, py);
     const [cx, cy] = [Math.floor(x), Math.floor(y)];
     if (cx < 0 || cy < 0 || cx >= replay.width || cy >= replay.height) {
@@ -211,6 +219,19 @@ class Controls {
     const metres = facts.origin ? ` · ${toMetres(facts, x, y).map((value) => value.toFixed(2)).join(', ')} m` : '';
     const met = ['', ' · open', ' · expanded'][replay.search[s]];
     $('pointed').textContent = `cell ${cx}, ${cy}${metres} · ${className(replay.cells[s])}${met}`;
+  }
+
+  // Explains the restart whose mark is under the pointer.
+  showMark(mark) {
+    $('map').classList.toggle('on-mark', Boolean(mark) && this.tool === 'move');
+    $('mark-tip').hidden = !mark;
+    if (!mark) return;
+    const { scene } = this.page;
+    $('mark-tip').textContent = scene.why.markText(mark);
+    const [x, y] = scene.pointOf(mark.x, mark.y);
+    const half = $('mark-tip').offsetWidth / 2;
+    $('mark-tip').style.left = `${Math.min(Math.max(x, half), Math.max($('map').clientWidth - half, half))}px`;
+    $('mark-tip').style.top = `${Math.max(y, 40)}px`;
   }
 
   key(event) {

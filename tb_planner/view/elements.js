@@ -69,8 +69,10 @@ function className(value) {
 function signOf(sign) {
   const [kind, name] = sign.split(' ');
   const shapes = {
-    line: `<path d="M1 7.5h22" stroke="var(--${name})" stroke-width="3" ${name === 'back' ? 'stroke-dasharray="6 4"' : ''}/>`,
+    line: `<path d="M1 7.5h22" stroke="var(--${name})" stroke-width="3" ${name === 'back' ? 'stroke-dasharray="6 4"' : name === 'before' ? 'stroke-dasharray="2 4"' : ''}/>`,
     cell: `<rect x="5" y="1" width="13" height="13" rx="2" fill="var(--${name})" stroke="var(--rim)"/>`,
+    stripes: `<rect x="5" y="1" width="13" height="13" rx="2" fill="var(--obstacle)" stroke="var(--rim)"/><path d="M6 8l6-6M6 13L17 2M12 13l5-5" stroke="var(--${name})" stroke-width="2.4"/>`,
+    restart: '<path d="M12 2l6 11H6z" fill="var(--restart)"/>',
     robot: '<path d="M19 7.5L6 13l3-5.5L6 2z" fill="var(--robot)"/>',
     goal: '<circle cx="12" cy="7.5" r="6" fill="var(--goal)" stroke="var(--goal-rim)" stroke-width="1.2"/><circle cx="12" cy="7.5" r="2" fill="var(--goal-rim)"/>',
     waypoint: '<circle cx="12" cy="7.5" r="4" fill="var(--waypoint)" stroke="var(--goal-rim)" stroke-width="1.2"/>',

@@ -3,8 +3,9 @@
 const MAX_LISTED = 500; // restarts in the list: thousands of buttons would make the page slow
 
 class Figures {
-  constructor(record, timeline) {
+  constructor(record, timeline, why) {
     this.record = record;
+    this.why = why;
     this.timeline = timeline;
     this.listed = this.firstListed = 0; // end and beginning of the listed restarts
   }
@@ -36,6 +37,7 @@ class Figures {
   showFigures(tick) {
     const { record } = this;
     const value = (name) => record[name].values[tick];
+    const { blocked, others } = this.why.changed(tick);
     const rows = [
       ['Tick', `${count(tick)} of ${count(record.ticks - 1)}`],
       ['Tick time', durationText(value('duration'))],
@@ -43,6 +45,8 @@ class Figures {
       ['Open list', count(value('openSize'))],
       ['Route', this.lengthText(value('left'))],
       ['Backtracking', this.lengthText(value('back'))],
+      ['Cells blocked', blocked ? count(blocked) : '–'],
+      ['Other changes', others ? count(others) : '–'],
       ['Restarts', count(Record.indexAt(record.restarts, tick) + 1)],
     ];
     const key = rows.map((row) => row[1]).join('|');

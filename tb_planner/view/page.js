@@ -20,7 +20,7 @@ class Page {
     this.time = 0; // of the record, while it plays
     this.isPlaying = this.isFollowing = this.isLive = this.isBehind = false;
     this.wantsFrame = false;
-    this.figures = new Figures(this.record, this.timeline);
+    this.figures = new Figures(this.record, this.timeline, this.scene.why);
     this.opening = new Opening(this);
     this.controls = new Controls(this);
     this.resize();
@@ -223,7 +223,7 @@ class Page {
     }
     if (isThere || !this.scene.scale) this.scene.draw();
     this.figures.show(this.target, this.isPlaying);
-    this.isSettled = isThere && !this.isPlaying;
+    this.isSettled = isThere && !this.isPlaying && this.scene.why.isComplete;
     if (!this.isSettled) this.redraw();
   }
 

@@ -14,6 +14,7 @@ SCRIPTS = (
     'record.js',
     'replay.js',
     'scene.js',
+    'why.js',
     'timeline.js',
     'figures.js',
     'opening.js',

@@ -300,4 +300,9 @@ class Record {
     }
     return cells;
   }
+  // What is left of the route at this tick.
+  routeAhead(tick) {
+    const cells = this.route(tick);
+    return cells.subarray(2 * Math.max(cells.length / 2 - this.left.values[tick] - 1, 0));
+  }
 }

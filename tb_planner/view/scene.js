@@ -6,15 +6,20 @@ const LAYERS = [
   ['goal', 'Goal', false, 'goal'],
   ['route', 'Route', true, 'line ahead'],
   ['back', 'Backtracking', true, 'line back'],
+  ['before', 'Route before', true, 'line before'],
   ['trail', 'Driven', true, 'line trail'],
   ['waypoint', 'Waypoint', true, 'waypoint'],
   ['open', 'Open list', true, 'cell open'],
   ['expanded', 'Expanded', true, 'cell expanded'],
+  ['restarts', 'Restarts', true, 'restart'],
+  ['changed', 'Map changes', true, 'cell blocked'],
   ['obstacle', 'Obstacle', false, 'cell obstacle'],
+  ['appeared', 'New obstacle', true, 'stripes appeared'],
   ['inflated', 'Inflated', true, 'cell inflated'],
   ['higher-cost', 'Higher cost', true, 'cell higher-cost'],
   ['unknown', 'Unknown', true, 'cell unknown'],
 ];
+const APPEARED = 255; // drawn as a class, which no record has: an obstacle that was not there at first
 const LARGEST_CELL = 64; // in pixels of the page
 const RULED_CELL = 14; // smallest cell with grid lines
 
@@ -41,6 +46,7 @@ class Scene {
     this.context = canvas.getContext('2d', { alpha: false });
     this.record = record;
     this.replay = replay;
+    this.why = new Why(this);
     this.hidden = new Set();
     this.image = document.createElement('canvas'); // a pixel a cell
     this.imageContext = this.image.getContext('2d');
@@ -63,7 +69,7 @@ class Scene {
     classes[UNKNOWN_BLOCKED] = this.hidden.has('unknown') ? shown('inflated', free) : rgb('unknown-blocked');
     classes[INFLATED] = shown('inflated', free);
     classes[OBSTACLE] = rgb('obstacle');
-    classes[255] = free;
+    classes[APPEARED] = shown('appeared', rgb('obstacle'));
     this.palette = new Uint32Array(3 * 256);
     classes.forEach((plain, i) => {
       const tinted = i >= UNKNOWN_BLOCKED ? blend(plain, expanded, 0.35) : isDark ? blend(expanded, plain, 0.25) : multiply(plain, expanded);
@@ -72,7 +78,7 @@ class Scene {
       this.palette[512 + i] = pixel(this.hidden.has('expanded') ? plain : tinted);
     });
     this.ink = Object.fromEntries(
-      ['page', 'surface', 'line', 'ahead', 'back', 'trail', 'robot', 'robot-rim', 'goal', 'goal-rim', 'waypoint', 'restart', 'ink'].map((name) => [name, colour(name)]),
+      ['page', 'surface', 'line', 'ahead', 'back', 'trail', 'robot', 'robot-rim', 'goal', 'goal-rim', 'waypoint', 'restart', 'ink', 'before', 'blocked', 'cleared'].map((name) => [name, colour(name)]),
     );
     this.isStale = true;
   }
@@ -100,8 +106,12 @@ class Scene {
     this.isStale = false;
     if (!box) return;
     const { palette, words } = this;
+    const first = this.why.firstMap(replay.tick).cells;
     for (let y = box.y0; y < box.y1; y++) {
-      for (let s = y * width + box.x0, end = y * width + box.x1; s < end; s++) words[s] = palette[(search[s] << 8) | cells[s]];
+      for (let s = y * width + box.x0, end = y * width + box.x1; s < end; s++) {
+        const kind = cells[s] === OBSTACLE && hasAppeared(first[s]) && (s - y * width + y) % (2 * STRIPE) < STRIPE ? APPEARED : cells[s];
+        words[s] = palette[(search[s] << 8) | kind];
+      }
     }
     this.imageContext.putImageData(this.pixels, 0, 0, box.x0, box.y0, box.x1 - box.x0, box.y1 - box.y0);
   }
@@ -185,8 +195,10 @@ class Scene {
     context.imageSmoothingQuality = 'medium';
     context.drawImage(this.image, 0, 0);
     this.ruleCells(unit);
+    this.why.drawBelowRoute(tick);
     this.drawTrail(tick);
     this.drawRoute(tick);
+    this.why.drawAboveRoute(tick);
     this.drawMarks(tick);
   }
 
@@ -241,10 +253,23 @@ class Scene {
   // The position of the robot at a tick, in cells of this map, which may have moved since.
   placeOn(here, tick) {
     const { record } = this;
-    const x = record.x.values[tick], y = record.y.values[tick];
-    const map = record.map(tick);
-    if (!map || map.facts === here || !here.origin) return [x, y];
-    return toCells(here, ...toMetres(map.facts, x, y));
+    return this.movedTo(here, record.map(tick)?.facts, record.x.values[tick], record.y.values[tick]);
+  }
+
+  // A place in cells of another map, in cells of this one.
+  movedTo(here, there, x, y) {
+    if (!there || there === here || !here.origin) return [x, y];
+    return toCells(here, ...toMetres(there, x, y));
+  }
+
+  // The cells of a route on another map, as near as this map has them.
+  moved(route, there, here) {
+    const cells = new Int32Array(route.length);
+    for (let i = 0; i < route.length; i += 2) {
+      const [x, y] = this.movedTo(here, there, route[i] + 0.5, route[i + 1] + 0.5);
+      [cells[i], cells[i + 1]] = [Math.floor(x), Math.floor(y)];
+    }
+    return cells;
   }
 
   drawRoute(tick) {
@@ -321,6 +346,11 @@ class Scene {
     context.fillStyle = this.ink.robot;
     context.fill();
   }
+}
+
+// Whether an obstacle that was of this class at first has appeared since; what was unknown was only discovered.
+function hasAppeared(first) {
+  return first !== OBSTACLE && first !== UNKNOWN && first !== UNKNOWN_BLOCKED;
 }
 
 function pixel([r, g, b]) {
