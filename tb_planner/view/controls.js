@@ -25,6 +25,7 @@ class Controls {
         box.dataset.layer = key;
         box.addEventListener('change', () => {
           this.page.scene.hide(key, !box.checked);
+          this.page.moment.keepLayers();
           this.page.redraw();
         });
         label.prepend(box);
@@ -235,8 +236,8 @@ class Controls {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || $('help').open) return;
-    const inSelect = event.target instanceof HTMLSelectElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+    const inSelect = event.target instanceof Element && event.target.matches('select, input[type=text]');
     const onButton = event.target instanceof HTMLButtonElement || (event.target instanceof HTMLInputElement && event.target.type === 'checkbox');
     const far = event.shiftKey ? 10 : 1;
     const actions = {

@@ -14,6 +14,7 @@ const ICONS = {
   goal: '<circle cx="12" cy="12" r="8"/><circle cx="12" cy="12" r="2.6" class="solid"/>',
   draw: '<path d="M5 19l1-4L16 5l3 3L9 18z"/>',
   erase: '<path d="M9 19l-5-5L14 4l6 6-9 9zM9 9l6 6"/>',
+  'copy-link': '<path d="M10 14a4 4 0 0 0 6 .5l3-3a4 4 0 0 0-6-6l-1.5 1.5M14 10a4 4 0 0 0-6-.5l-3 3a4 4 0 0 0 6 6l1.5-1.5"/>',
   theme: '<path d="M12 4a8 8 0 1 0 0 16z" class="solid"/><circle cx="12" cy="12" r="8"/>',
 };
 

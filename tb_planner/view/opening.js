@@ -15,6 +15,10 @@ class Opening {
   look() {
     const { page, page: { record } } = this;
     if (this.isOver || page.isLive) return;
+    if (page.moment.namesATick) {
+      page.goTo(page.moment.wanted.tick); // or as near as it has been loaded
+      return;
+    }
     const { left, mapIndex } = record;
     const shows = (tick) => left.values[tick] > 0 && mapIndex.values[tick] >= 0;
     while (this.looked < record.ticks && !shows(this.looked)) this.looked++;
@@ -28,7 +32,7 @@ class Opening {
 
   // Plays the run. It is for pages that have been loaded and not touched yet.
   play() {
-    if (this.hasUserActed || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    if (this.hasUserActed || this.page.moment.namesATick || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     this.isOver = this.isShowing = true;
     this.page.play();
   }

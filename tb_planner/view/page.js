@@ -23,6 +23,7 @@ class Page {
     this.figures = new Figures(this.record, this.timeline, this.scene.why);
     this.opening = new Opening(this);
     this.controls = new Controls(this);
+    this.moment = new Moment(this);
     this.resize();
   }
 
@@ -33,12 +34,14 @@ class Page {
     this.grown();
     $('message').textContent = '';
     this.sendScout();
+    if (!this.opening.hasUserActed) this.moment.apply(this.moment.wanted);
     this.opening.play();
   }
 
   // Receives the chunks from a server, one in each message.
   stream(path) {
     $('live').hidden = false;
+    $('copy-link').hidden = true;
     $('message').textContent = NOTHING_YET;
     this.setLive(true);
     this.connect(path);
@@ -191,6 +194,7 @@ class Page {
   changeSpeed(by) {
     const { options } = $('speed');
     $('speed').selectedIndex = Math.min(Math.max($('speed').selectedIndex + by, 0), options.length - 1);
+    keep('speed', $('speed').value);
   }
 
   playOn(nowMs) {
@@ -265,6 +269,11 @@ class Page {
     this.redraw();
   }
 
+  pin(cell) {
+    this.pinned = cell;
+    this.redraw();
+  }
+
   resize() {
     this.scene.resize();
     this.timeline.resize();
@@ -273,21 +282,9 @@ class Page {
   }
 }
 
-function keep(name, value) {
-  try {
-    localStorage.setItem(`tb_planner ${name}`, value);
-  } catch {
-    // a page from disk may have no storage
-  }
-}
-
 function savedTheme() {
-  try {
-    const saved = localStorage.getItem('tb_planner theme');
-    if (saved === 'dark' || saved === 'light') return saved;
-  } catch {
-    // as above
-  }
+  const saved = kept('theme');
+  if (saved === 'dark' || saved === 'light') return saved;
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 }
 

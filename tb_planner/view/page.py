@@ -17,6 +17,7 @@ SCRIPTS = (
     'why.js',
     'timeline.js',
     'figures.js',
+    'moment.js',
     'opening.js',
     'controls.js',
     'page.js',

@@ -138,6 +138,21 @@ class Scene {
     this.y = height / 2;
   }
 
+  // Places the map: the cell in the middle, and the zoom, of which 1 shows the whole map.
+  place(x, y, zoom) {
+    this.wanted = undefined;
+    if (!this.replay.width) {
+      this.wanted = [x, y, zoom]; // when there is a map
+      return;
+    }
+    this.scale = this.bounded(zoom * this.fittingScale());
+    this.moveTo(x, y);
+  }
+
+  bounded(scale) {
+    return Math.min(Math.max(scale, this.fittingScale() / 4), LARGEST_CELL);
+  }
+
   fittingScale() {
     const { clientWidth, clientHeight } = this.canvas;
     const { width, height } = this.replay;
@@ -147,7 +162,7 @@ class Scene {
   zoom(factor, atX = this.canvas.clientWidth / 2, atY = this.canvas.clientHeight / 2) {
     if (!this.scale) return;
     const [x, y] = this.cellAt(atX, atY);
-    this.scale = Math.min(Math.max(this.scale * factor, this.fittingScale() / 4), LARGEST_CELL);
+    this.scale = this.bounded(this.scale * factor);
     const [nowX, nowY] = this.cellAt(atX, atY);
     this.moveTo(this.x + x - nowX, this.y + y - nowY);
   }
@@ -186,6 +201,7 @@ class Scene {
     const tick = replay.tick;
     if (tick < 0 || !record.map(tick)) return;
     this.paintCells();
+    if (this.wanted) this.place(...this.wanted);
     if (!this.scale) this.fit();
     const unit = ratio * this.scale;
     const sign = this.isUp ? -1 : 1;

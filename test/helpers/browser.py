@@ -152,9 +152,10 @@ class Browser:
         offline: bool = True,
     ) -> Page:
         """A new page. motion: whether it may move by itself, as a replay does that has been opened."""
-        target = self.call('Target.createTarget', url='about:blank')['targetId']
+        context = self.call('Target.createBrowserContext')['browserContextId']  # with a storage of its own
+        target = self.call('Target.createTarget', url='about:blank', browserContextId=context)['targetId']
         session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
-        page = Page(self, session, target)
+        page = Page(self, session, context)
         for domain in ('Page', 'Runtime', 'Log', 'Network'):
             page.call(f'{domain}.enable')
         if offline:
@@ -169,13 +170,18 @@ class Browser:
 class Page:
     """A tab."""
 
-    def __init__(self, browser: Browser, session: str, target: str) -> None:
+    def __init__(self, browser: Browser, session: str, context: str) -> None:
         self._browser = browser
         self._session = session
-        self._target = target
+        self._context = context
 
     def close(self) -> None:
-        self._browser.call('Target.closeTarget', targetId=self._target)
+        self._browser.call('Target.disposeBrowserContext', browserContextId=self._context)
+
+    def permit(self, name: str, setting: str) -> None:
+        """Answers for the user whether pages may do this: 'granted' or 'denied'."""
+        permission = {'permission': {'name': name}, 'setting': setting}
+        self._browser.call('Browser.setPermission', browserContextId=self._context, **permission)
 
     def call(self, method: str, **parameters: object) -> dict:
         return self._browser.call(method, self._session, **parameters)
