@@ -4,7 +4,9 @@ import math
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from benchmarks.report.groups import COUNTS, SETTING, SUMMED, Groups, factors, g
 from benchmarks.report.judge import Claim, Verdict, decide, judge, read_claims
 
 PAGE = Path(__file__).parents[1] / 'docs' / 'report' / 'README.md'
+SVG = '{http://www.w3.org/2000/svg}'
 CLAIMS, DATA = read_claims()
 
 
@@ -205,6 +208,38 @@ def test_a_figure_is_the_same_text_each_time(groups):
     figure = figures.table_1_of_2009(groups, DATA)
     assert figures.svg(figure) == figures.svg(figure)
     assert 'late (A*)' in figures.svg(figure)
+
+
+def test_the_bars_of_the_claims_have_the_counts_of_the_page_and_their_widths():
+    drawing = ElementTree.parse(PAGE.parent / 'claims.svg')
+    widths = {}
+    for group in drawing.iter(f'{SVG}g'):
+        if ', ' in group.get('id', ''):
+            xs = [float(x) for x, _ in re.findall(r'[ML] ([\d.]+) ([\d.]+)', group.find(f'{SVG}path').get('d'))]
+            widths[group.get('id')] = max(xs) - min(xs)
+    sections = dict(zip(DATA['papers'], PAGE.read_text().split('\n## ')[2:], strict=False))
+    rows = ((paper, line) for paper, text in sections.items() for line in text.splitlines())
+    found = ((paper, re.match(r'\| [✔✘◐?–] ([\w ]+?) \|', line)) for paper, line in rows)
+    counts = Counter(f'{paper}, {row[1]}' for paper, row in found if row)
+    assert sum(counts.values()) == 99
+    assert widths == pytest.approx(
+        {name: count * widths['2014, supported'] / counts['2014, supported'] for name, count in counts.items()},
+        abs=0.01,
+    )
+    description = drawing.find(f'{SVG}desc').text
+    for name, count in counts.items():
+        paper, verdict = name.split(', ')
+        assert re.search(rf'{paper}: [^;]*\b{count} {verdict}\b', description), name
+
+
+def test_every_figure_has_words_and_a_background():
+    for path in PAGE.parent.glob('*.svg'):
+        drawing = ElementTree.parse(path).getroot()
+        assert drawing.get('role') == 'img'
+        assert drawing.find(f'{SVG}title').text
+        assert drawing.find(f'{SVG}desc').text
+        assert 'fill: #ffffff' in drawing.find(f".//{SVG}g[@id='patch_1']/{SVG}path").get('style')
+        assert path.stat().st_size < 100_000
 
 
 def test_stars_and_bars_do_not_change_the_table():

@@ -43,8 +43,10 @@ def main(options: argparse.Namespace) -> int:
     drawn = figures.figures_of(groups, data)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / 'README.md').write_text(page.page(judged, drawn, groups, data))
+    bars = page.claim_bars(judged, data['papers'])
+    (options.out / f'{bars.name}.svg').write_text(figures.claim_bars_svg(bars) + '\n')
     for figure in drawn:
         (options.out / f'{figure.name}.svg').write_text(figures.svg(figure) + '\n')
     print(page.sentence(judged))
-    print(f'{options.out / "README.md"} with {len(drawn)} figures')
+    print(f'{options.out / "README.md"} with {len(drawn) + 1} figures')
     return 0

@@ -1,4 +1,5 @@
-"""The figures of the report, like those of the papers: lines of means over all problems, drawn as SVG.
+"""The figures of the report, drawn as SVG: the verdicts by paper, and figures like those of the papers, which are lines
+of means over all problems.
 
 Colours are Okabe and Ito's without black and yellow, which everybody can distinguish; every line has its own mark.
 """
@@ -10,12 +11,15 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.report.groups import GroupMeans, Groups, NotRun
+from benchmarks.report.judge import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#808080', '#a05a2c', '#1f2328')
 MARKS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*', 'h')
@@ -26,6 +30,14 @@ SETTINGS: dict[str, Any] = {
     **{'font.size': 9.5, 'axes.spines.top': False, 'axes.spines.right': False, 'axes.linewidth': 0.8},
     **{'axes.edgecolor': INK, 'axes.labelcolor': INK, 'text.color': INK, 'xtick.color': INK, 'ytick.color': INK},
     **{'axes.grid': True, 'grid.color': '#808080', 'grid.alpha': 0.25, 'grid.linewidth': 0.6},
+}
+BAR_INCHES, BAR_HEIGHT = (7.2, 0.55), 0.62
+VERDICT_COLOURS = {
+    Verdict.SUPPORTED: '#5cc4a2',
+    Verdict.CONTRADICTED: '#ee9a66',
+    Verdict.MIXED: '#f0c24b',
+    Verdict.INCONCLUSIVE: '#c3c9d0',
+    Verdict.NOT_JUDGED: PAPER,
 }
 Points = Sequence[tuple[float, float]]
 Place = tuple[str | None, float, str, float]
@@ -61,6 +73,24 @@ class Figure:
     @property
     def labels(self) -> list[str]:
         return list(dict.fromkeys(line.label for panel in self.panels for line in panel.lines))
+
+
+@dataclass(frozen=True)
+class ClaimBars:
+    """A bar for each paper: how many of its claims have which verdict."""
+
+    name: str
+    title: str
+    counts: dict[str, dict[Verdict, int]]
+
+    @property
+    def description(self) -> str:
+        """The counts in words."""
+        papers = (
+            f'{paper}: {", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)}'
+            for paper, counts in self.counts.items()
+        )
+        return '; '.join(papers) + '.'
 
 
 class Source:
@@ -238,18 +268,13 @@ def figures_of(groups: Groups, data: dict[str, Any]) -> list[Figure]:
 # ---------------------------------------------------------------------- drawing
 def svg(figure: Figure) -> str:
     """All panels and a legend, the same text for the same figure."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure as Canvas
-        from matplotlib.lines import Line2D
-    except ImportError as error:
-        raise SystemExit(f"the figures need matplotlib: pip install 'tb_planner[plot]' ({error})") from error
     columns = min(len(figure.panels), 3 if len(figure.panels) % 3 == 0 else 2)
     rows = -(-len(figure.panels) // columns)
     width, height = PANEL_INCHES if columns > 1 else SINGLE_INCHES
-    settings: Any = {**SETTINGS, 'svg.hashsalt': figure.name}
-    with rc_context(settings):
-        canvas = Canvas(figsize=(width * columns, height * rows + 0.6), layout='constrained', facecolor=PAPER)
+
+    def draw(canvas: Canvas) -> None:
+        from matplotlib.lines import Line2D
+
         for number, panel in enumerate(figure.panels):
             _draw(canvas.add_subplot(rows, columns, number + 1), figure, panel)
         handles = [
@@ -257,9 +282,57 @@ def svg(figure: Figure) -> str:
             for n, label in enumerate(figure.labels)
         ]
         canvas.legend(handles=handles, loc='outside lower center', ncols=min(len(handles), 2 + columns), frameon=False)
+
+    return _svg(figure.name, figure.title, figure.caption, (width * columns, height * rows + 0.6), draw)
+
+
+def claim_bars_svg(bars: ClaimBars) -> str:
+    """The bars with their numbers, the first paper at the top."""
+    width, height = BAR_INCHES
+
+    def draw(canvas: Canvas) -> None:
+        from matplotlib.patches import Patch
+
+        axes = canvas.add_subplot()
+        for row, (paper, counts) in enumerate(bars.counts.items()):
+            left = 0
+            for verdict, count in ((verdict, count) for verdict, count in counts.items() if count):
+                (bar,) = axes.barh(row, count, BAR_HEIGHT, left, color=VERDICT_COLOURS[verdict], edgecolor=INK)
+                bar.set_linewidth(0.6)
+                bar.set_gid(f'{paper}, {verdict.value}')
+                axes.text(left + count / 2, row, str(count), ha='center', va='center')
+                left += count
+        axes.set_yticks(range(len(bars.counts)), list(bars.counts))
+        axes.invert_yaxis()
+        axes.grid(visible=False)
+        axes.spines['left'].set_visible(False)
+        axes.tick_params(axis='y', length=0)
+        axes.set_xlabel('claims')
+        handles = [
+            Patch(facecolor=colour, edgecolor=INK, linewidth=0.6, label=verdict.value)
+            for verdict, colour in VERDICT_COLOURS.items()
+        ]
+        canvas.legend(handles=handles, loc='outside upper center', ncols=len(handles), frameon=False)
+
+    return _svg(bars.name, bars.title, bars.description, (width, height * len(bars.counts) + 0.9), draw)
+
+
+def _svg(name: str, title: str, description: str, inches: tuple[float, float], draw: Callable[[Canvas], None]) -> str:
+    """What `draw` draws, with a background of its own and with words for those who do not see it."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure as Canvas
+    except ImportError as error:
+        raise SystemExit(f"the figures need matplotlib: pip install 'tb_planner[plot]' ({error})") from error
+    settings: Any = {**SETTINGS, 'svg.hashsalt': name}
+    with rc_context(settings):
+        canvas = Canvas(figsize=inches, layout='constrained', facecolor=PAPER)
+        draw(canvas)
         buffer = io.StringIO()
         canvas.savefig(buffer, format='svg', metadata={'Date': None, 'Creator': None, 'Format': None, 'Type': None})
-    return re.sub(r'<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>', '', buffer.getvalue(), flags=re.S).strip()
+    text = re.sub(r'<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>', '', buffer.getvalue(), flags=re.S).strip()
+    words = f'<title>{escape(title)}</title>\n <desc>{escape(description)}</desc>'
+    return re.sub(r'<svg (.*?)>', lambda found: f'<svg role="img" {found[1]}>\n {words}', text, count=1, flags=re.S)
 
 
 def _draw(axes: Axes, figure: Figure, panel: Panel) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.report import judge as judging
 from benchmarks.report.comparisons import RatioComparison
-from benchmarks.report.figures import Figure
+from benchmarks.report.figures import ClaimBars, Figure
 from benchmarks.report.groups import Groups
 from benchmarks.report.judge import Case, Claim, Finding, Verdict
 
@@ -60,8 +60,15 @@ def sentence(judged: Sequence[Judged]) -> str:
     )
 
 
+def claim_bars(judged: Sequence[Judged], papers: dict[str, str]) -> ClaimBars:
+    """The counts as a figure."""
+    counts = {name: {verdict: _count(_of(judged, name), verdict) for verdict in Verdict} for name in papers}
+    return ClaimBars('claims', 'The verdicts on the claims of the three papers', counts)
+
+
 def page(judged: Sequence[Judged], figures: Sequence[Figure], groups: Groups, data: dict[str, Any]) -> str:
     papers: dict[str, str] = data['papers']
+    bars = claim_bars(judged, papers)
     parts = [
         '# Claims of three papers, judged by our rows',
         sentence(judged),
@@ -74,6 +81,7 @@ def page(judged: Sequence[Judged], figures: Sequence[Figure], groups: Groups, da
                 for name, title in papers.items()
             ],
         ),
+        f'![{bars.title}]({bars.name}.svg)',
         '## How a claim is judged',
         inspect.cleandoc(str(judging.__doc__)).partition('\n\n')[2],
     ]
