@@ -1,6 +1,7 @@
 """The benchmark: its maps have the properties that they promise, and each experiment runs and writes its rows."""
 
 import csv
+import math
 import os
 import signal
 import subprocess
@@ -9,11 +10,13 @@ import time
 
 import numpy as np
 import pytest
+from helpers.oracle import Terrain, true_distance
 from scipy import ndimage
 
 from benchmarks.experiments import terrain
 from benchmarks.experiments.engine import PACKAGES, RowFile, now, provenance
-from benchmarks.library_comparison import LIBRARIES, Peer, path_length, pyastar2d
+from benchmarks.library_comparison import ALL_OURS, COSTS, LIBRARIES, Peer, maps, path_cost, pyastar2d, runs
+from benchmarks.navfn import costmap_of
 from tb_planner import Grid, find_path
 
 COMMAND = [sys.executable, '-m', 'benchmarks']
@@ -92,33 +95,74 @@ def test_maps_and_problems_that_cannot_be_are_refused():
         terrain.problems(np.zeros((5, 5), bool), 1, apart=2.0)
 
 
+def test_inflation_follows_nav2s_formula():
+    blocked = np.zeros((30, 30), bool)
+    blocked[4, 5] = True
+    costs = terrain.inflated(blocked)
+    for x, y in ((5, 5), (6, 5), (5, 15), (5, 16), (20, 20), (12, 12)):
+        distance_m = 0.05 * math.hypot(x - 5, y - 4)
+        value = int(252 * math.exp(-3.0 * distance_m)) if distance_m <= 0.55 + 1e-9 else 0
+        assert costs[y, x] == round(16 * (50 + int(0.8 * value)) / 50) / 16
+    assert np.isinf(costs[4, 5])
+    assert (costs[~blocked] >= 1).all()
+
+
 # ---------------------------------------------------------------------- what the peers are held to
-def test_path_length_knows_the_corner_rules():
+def test_path_cost_knows_the_corner_rules():
     blocked = np.zeros((3, 3), bool)
     blocked[0, 1] = True
+    costs = terrain.uniform(blocked)
     past_the_corner = [(0, 0), (1, 1), (2, 2)]
-    assert path_length(blocked, past_the_corner, corner_cutting=True) == pytest.approx(2 * 2**0.5)
-    assert path_length(blocked, past_the_corner, corner_cutting=False) == float('inf')
-    assert path_length(blocked, [(0, 0), (0, 1), (1, 2)], corner_cutting=False) == pytest.approx(1 + 2**0.5)
-    assert path_length(blocked, [(0, 0), (1, 0)], corner_cutting=True) == float('inf')
-    assert path_length(blocked, [(0, 0), (2, 2)], corner_cutting=True) == float('inf')
+    assert path_cost(costs, past_the_corner, corner_cutting=True) == pytest.approx(2 * 2**0.5)
+    assert path_cost(costs, past_the_corner, corner_cutting=False) == float('inf')
+    assert path_cost(costs, [(0, 0), (0, 1), (1, 2)], corner_cutting=False) == pytest.approx(1 + 2**0.5)
+    assert path_cost(costs, [(0, 0), (1, 0)], corner_cutting=True) == float('inf')
+    assert path_cost(costs, [(0, 0), (2, 2)], corner_cutting=True) == float('inf')
+    assert path_cost(costs, [], corner_cutting=True) == float('inf')
 
 
-@pytest.mark.parametrize('peer', LIBRARIES, ids=lambda peer: peer.name)
-def test_a_peer_that_minimises_length_agrees_with_ours(peer):
+def test_path_cost_takes_the_mean_of_both_cells_of_each_step():
+    costs = np.array([[1.0, 3.0, 1.0], [1.0, 1.0, 2.0]])
+    assert path_cost(costs, [(0, 0), (1, 0), (2, 1)], corner_cutting=False) == pytest.approx(2 + 2.5 * 2**0.5)
+    between_cells = np.array([(0, 0), (0.5, 0), (1, 0)], np.float32)
+    assert path_cost(costs, between_cells, corner_cutting=False) == pytest.approx(0.5 * 1 + 0.5 * 2)
+
+
+@pytest.mark.parametrize('costs', COSTS)
+@pytest.mark.parametrize('peer', [*ALL_OURS, *LIBRARIES], ids=lambda peer: peer.name)
+def test_a_peer_finds_the_cost_that_scipys_dijkstra_finds(peer, costs):
     if peer.missing():
         pytest.skip(peer.missing())
     blocked = terrain.random_obstacles(50, 0.2, 3)
+    cost_of = COSTS[costs](blocked)
+    weight = next((w for w in (1.5, 3.0) if peer.name.endswith(f'w = {w:g}')), 1.0)
     for corner_cutting in peer.corner_rules:
-        query = peer.prepare(blocked, corner_cutting)
+        query = peer.prepare(cost_of, corner_cutting)
         for start, goal in terrain.problems(blocked, 3, seed=2):
-            ours = find_path(Grid(blocked, corner_cutting=corner_cutting), start, goal)
-            theirs = path_length(blocked, query(start, goal)(), corner_cutting)
-            assert path_length(blocked, ours.cells, corner_cutting) == pytest.approx(ours.cost)
-            if peer.minimises == 'length':
-                assert theirs == pytest.approx(ours.cost)
+            least = true_distance(Terrain(cost_of, corner_cutting=corner_cutting), start, goal)
+            plan = query(start, goal)()
+            cost = path_cost(cost_of, getattr(plan, 'cells', plan), corner_cutting)
+            if weight == 1 and (peer.minimises == 'costs' or (peer.minimises == 'length' and costs == 'uniform')):
+                assert cost == pytest.approx(least)
+            elif peer in ALL_OURS:
+                assert least - 1e-9 <= cost <= weight * least + 1e-9
             else:
-                assert ours.cost - 1e-9 <= theirs < float('inf')
+                assert least - 1e-9 <= cost < float('inf')
+
+
+def test_no_player_plans_a_problem_twice():
+    rows = list(runs(maps(0.04)[:1], 4, None, seed=0))
+    keys = ('costs', 'corner_cutting', 'planner', 'start_x', 'start_y', 'goal_x', 'goal_y')
+    assert len({tuple(row[key] for key in keys) for row in rows}) == len(rows)
+    assert {row['costs'] for row in rows} == set(COSTS)
+
+
+def test_a_cell_of_the_costmap_for_navfn_weighs_as_much_as_ours():
+    costs = np.array([np.arange(16, 81) / 16.0])
+    values = costmap_of(costs)[0].astype(int)
+    assert values.max() <= 252
+    assert abs((50 + np.floor(0.8 * values)) / 50 - costs[0]).max() <= 1 / 50
+    assert costmap_of(np.array([[np.inf, 1.0]])).tolist() == [[254, 0]]
 
 
 def test_a_peer_that_is_not_installed_is_named():
@@ -168,7 +212,7 @@ def test_all_rows_of_a_run_have_the_same_columns(tmp_path):
 
 # ---------------------------------------------------------------------- experiments, as processes
 EXPERIMENTS = {
-    'peers': (['--scale', '0.04'], {'map', 'corner_cutting', 'planner', 'ms', 'length'}, 'geometric mean'),
+    'peers': (['--scale', '0.04'], {'map', 'costs', 'corner_cutting', 'planner', 'ms', 'cost'}, 'geometric mean'),
     'ticks': (['--scale', '0.05'], {'algorithm', 'k', 'median_us', 'p99_us', 'max_us', 'restart_us'}, 'p99 / median'),
     'memory': (['--scale', '0.05'], {'algorithm', 'state_bytes_a_cell', 'resident_by_search'}, 'bytes a cell'),
     'moves': (['--moves', '300'], {'algorithm', 'world', 'k', 'moves', 'illegal_moves'}, ' 0 illegal'),

@@ -11,8 +11,17 @@ from scipy import ndimage
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import minimum_spanning_tree
 
+from tb_planner.search.grid import COST_STEPS
+
 Blocked = npt.NDArray[np.bool_]
+Costs = npt.NDArray[np.float64]
+"""Traversal costs, of at least 1; inf where blocked."""
 Indices = npt.NDArray[np.int64]
+LETHAL, INFLATED_MAX = 254, 252
+"""In Nav2's costmaps: an obstacle, and the highest cost that inflation gives to a cell which is not blocked."""
+NEUTRAL, COST_FACTOR = 50, 0.8
+"""NavFn counts a cell of Nav2's costmap as NEUTRAL + COST_FACTOR times its value."""
+RESOLUTION_M = 0.05
 Cell = tuple[int, int]
 
 
@@ -67,6 +76,22 @@ def caves(size: int, fraction: float = 0.45, seed: int = 0, rounds: int = 5) -> 
         rows = rock[:-2] + rock[1:-1] + rock[2:]
         blocked = rows[:, :-2] + rows[:, 1:-1] + rows[:, 2:] >= 5
     return blocked
+
+
+def uniform(blocked: Blocked) -> Costs:
+    """All free cells cost 1."""
+    return np.where(blocked, np.inf, 1.0)
+
+
+def inflated(blocked: Blocked, scaling: float = 3.0, radius_m: float = 0.55) -> Costs:
+    """Costs that fall with the distance to the next obstacle as in Nav2's inflation layer, whose defaults these are.
+
+    The robot is a point, so that no passage is closed. NavFn weighs cells so; we round to sixteenths as Grid does."""
+    distances_m = ndimage.distance_transform_edt(~blocked) * RESOLUTION_M
+    values = np.floor(INFLATED_MAX * np.exp(-scaling * distances_m))
+    values[distances_m > radius_m + 1e-9] = 0
+    costs = (NEUTRAL + np.floor(COST_FACTOR * values)) / NEUTRAL
+    return np.where(blocked, np.inf, np.rint(costs * COST_STEPS) / COST_STEPS)
 
 
 def problems(blocked: Blocked, count: int, seed: int = 0, apart: float = 0.5) -> list[GridProblem]:
