@@ -6,7 +6,7 @@ const MAX_RUNS = 4000; // of flashing cells in a frame
 const MAX_MARKS = 200; // of restarts on the map
 const MAX_BACK = 200; // ticks before a restart in which to look for what blocked the route
 const MARKS_MS = 4; // to find the places of restarts, in each frame
-const LIFT_PX = 18; // a mark that would be where the robot is is drawn above it
+const LIFT_PX = 18; // a mark that would cover the robot is drawn above it
 const STRIPE = 2; // width in cells of the stripes of new obstacles
 
 class Why {
