@@ -15,6 +15,7 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
     │   ├── BadRecord             a recording cannot be read
     │   │   ├── TooLarge          a recording is too large for the page
     │   │   └── TogetherTooLarge  several recordings are too large for one page
+    │   ├── BadPageInput          a message to the live view is not one that a page sends
     │   ├── BagError              a bag cannot be used
     │   ├── ScriptError           a script of obstacles cannot be read
     │   ├── NoPlace               a map has no place for a robot with its goal

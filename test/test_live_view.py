@@ -23,7 +23,9 @@ from helpers.processes import wait_for
 from helpers.trip import Trip
 
 from tb_planner.recording import About, Recorder, read_record
-from tb_planner.view.server import MAX_MESSAGE_BYTES, MAX_PAGES, MAX_PENDING, LiveServer, Tail
+from tb_planner.view.page import make_page
+from tb_planner.view.page_input import MAX_INPUT_BYTES, BadPageInput, read_input
+from tb_planner.view.server import MAX_PAGES, MAX_PENDING, LiveServer, Tail
 
 FOLLOWS = 'window.tbPlanner && tbPlanner.record.ticks === {0} && tbPlanner.replay.tick === {0} - 1'
 
@@ -297,6 +299,13 @@ def receive(connection):
     return head[0] & 15, take(connection, size)
 
 
+def receive_other(connection):
+    """The next frame that is not a chunk of the record."""
+    while (frame := receive(connection))[0] == 2:
+        pass
+    return frame
+
+
 def take(connection, size):
     data = b''
     while len(data) < size:
@@ -312,26 +321,154 @@ def send(connection, kind, data, *, mask=b'\1\2\3\4'):
     connection.sendall(bytes([128 | kind]) + size + mask + masked)
 
 
-def test_input_of_pages_is_passed_on_and_malformed_input_is_ignored(server, inputs):
+def test_input_of_pages_is_passed_on(server, inputs):
     _, _, connection = knock(server, **own_origin(server))
     with closing(connection):
         receive(connection)
-        for data in (b'no JSON', b'[1]', b'[' * 50_000, b'{"goal": [1.0, 2.0]}'):
-            send(connection, 1, data)
+        send(connection, 1, b'{"goal": [1.0, 2.0]}')
         send(connection, 9, b'ping')
-        while (frame := receive(connection))[0] == 2:
-            pass
-        assert frame == (10, b'ping')
+        assert receive_other(connection) == (10, b'ping')
         assert inputs.get(timeout=10) == {'goal': [1.0, 2.0]}
-        assert inputs.empty()
-        send(connection, 1, b'{"draw": "' + b'x' * 300 + b'"}')
-        assert inputs.get(timeout=10) == {'draw': 'x' * 300}
+        send(connection, 1, b'{"set": {"weight": 0.5}}')  # the planner refuses it, and says why
+        assert inputs.get(timeout=10) == {'set': {'weight': 0.5}}
+
+
+@pytest.mark.parametrize(
+    ('message', 'reason'),
+    [
+        ('no JSON', "'no JSON' is not JSON"),
+        ('[1]', 'a message of a page must be an object with one entry'),
+        ('{}', 'a message of a page must be an object with one entry'),
+        ('{"goal": [1, 2], "draw": [1, 2]}', 'a message of a page must be an object with one entry'),
+        ('[' * 900, f"'{'[' * 40}' is not JSON"),
+        ('{"shutdown": true}', "'shutdown' is unknown; a page may send goal, draw, erase, cancel, set"),
+        ('{"goal": [1.0]}', 'goal is [1.0]; it must be two coordinates of at most 1e+09 m'),
+        ('{"goal": [NaN, 0]}', 'goal is [NaN, 0]; it must be two coordinates of at most 1e+09 m'),
+        ('{"goal": [1e400, 0]}', 'goal is [Infinity, 0]; it must be two coordinates of at most 1e+09 m'),
+        ('{"goal": [2e9, 0]}', 'goal is [2000000000.0, 0]; it must be two coordinates of at most 1e+09 m'),
+        ('{"goal": [true, 0]}', 'goal is [true, 0]; it must be two coordinates of at most 1e+09 m'),
+        ('{"draw": "here"}', 'draw is "here"; it must be two coordinates of at most 1e+09 m'),
+        ('{"cancel": 1}', 'cancel is 1; it must be true'),
+        ('{"set": {}}', 'set is {}; it must be an algorithm or a weight'),
+        ('{"set": {"weight": "2"}}', 'set is {"weight": "2"}; it must be an algorithm or a weight'),
+        ('{"set": {"weight": 1e10}}', 'set is {"weight": 10000000000.0}; it must be an algorithm or a weight'),
+        ('{"set": {"record": "/etc/passwd"}}', 'set is {"record": "/etc/passwd"}; it must be an algorithm or a weight'),
+        ('{"set": {"algorithm": 7}}', 'set is {"algorithm": 7}; it must be an algorithm or a weight'),
+        ('{"set": {"algorithm": "' + 'a' * 65 + '"}}', 'set is {"algorithm": "' + 'a' * 25 + '; it must be'),
+    ],
+)
+def test_bad_input_ends_its_own_connection_only_with_the_reason(server, inputs, message, reason):
+    bad, good = (knock(server, **own_origin(server))[2] for _ in range(2))
+    with closing(bad), closing(good):
+        receive_other(bad)
+        send(bad, 1, message.encode())
+        kind, data = receive_other(bad)
+        assert (kind, data[:2]) == (8, struct.pack('>H', 1008))
+        assert data[2:].decode().startswith(reason)
+        assert is_hung_up(bad)
+        receive_other(good)
+        send(good, 1, b'{"cancel": true}')
+        assert inputs.get(timeout=10) == {'cancel': True}
+    assert inputs.empty()
+
+
+def test_binary_input_is_refused(server, inputs):
+    _, _, connection = knock(server, **own_origin(server))
+    with closing(connection):
+        receive_other(connection)
+        send(connection, 2, b'{"cancel": true}')
+        kind, data = receive_other(connection)
+    assert (kind, data) == (8, struct.pack('>H', 1008) + b'a message of a page must be text')
+    assert inputs.empty()
+
+
+def test_the_reason_of_a_refusal_has_at_most_the_bytes_of_a_closing_frame(server):
+    _, _, connection = knock(server, **own_origin(server))
+    with closing(connection):
+        receive_other(connection)
+        send(connection, 1, ('{"' + 'ä' * 60 + '": 1}').encode())
+        kind, data = receive_other(connection)
+    assert kind == 8
+    assert 100 < len(data[2:]) <= 123
+    assert data[2:].decode().startswith("'ää")
+
+
+def test_a_message_of_the_largest_size_is_read_without_an_error_of_another_kind():
+    for text in (
+        '{"goal": ' + '[' * 500 + ']' * 500 + '}',
+        '{"goal": [' + '9' * 900 + ', 0]}',
+        '{"a": "' + '\\ud800' * 99 + '"}',
+    ):
+        assert len(text) <= MAX_INPUT_BYTES
+        with pytest.raises(BadPageInput):
+            read_input(text)
+
+
+def test_facts_are_sent_when_they_change_and_responses_to_the_page_that_asked(drive, tmp_path):
+    facts = {'planner': None}
+    asked = queue.Queue()
+    record = tmp_path / 'run.tbrun'
+    server = LiveServer(record, on_input=lambda message, respond: asked.put(respond), facts=lambda: dict(facts))
+    with closing(server):
+        first, second = (knock(server, **own_origin(server))[2] for _ in range(2))
+        with closing(first), closing(second):
+            for connection in (first, second):
+                assert receive_other(connection) == (1, b'{"input": true, "planner": null}')
+            send(first, 1, b'{"cancel": true}')
+            asked.get(timeout=10)('there is no goal to cancel', False)
+            assert receive_other(first) == (1, b'{"response": "there is no goal to cancel", "ok": false}')
+            facts['planner'] = {'weight': 2.0}
+            for connection in (first, second):
+                assert receive_other(connection) == (1, b'{"input": true, "planner": {"weight": 2.0}}')
+
+
+def test_the_number_of_pages_is_reported_when_it_changes(drive, tmp_path):
+    numbers = queue.Queue()
+    with closing(LiveServer(tmp_path / 'run.tbrun', on_pages=numbers.put)) as server:
+        assert ask(server)[0] == 200  # a page that is loaded has no stream yet
+        assert numbers.empty()
+        for connection in [knock(server, **own_origin(server))[2] for _ in range(2)]:
+            receive_other(connection)
+            connection.close()
+        assert sorted(numbers.get(timeout=10) for _ in range(4)) in ([0, 0, 1, 1], [0, 1, 1, 2])
+        assert numbers.empty()
+
+
+def test_a_port_that_is_in_use_is_replaced_by_the_next_free_one(tmp_path):
+    with closing(socket.create_server(('127.0.0.1', 0))) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match='in use'):
+            LiveServer(tmp_path / 'run.tbrun', port=port)
+        with closing(LiveServer(tmp_path / 'run.tbrun', port=port, ports=20)) as server:
+            assert port < server.port < port + 20
+            with closing(LiveServer(tmp_path / 'run.tbrun', port=port, ports=20)) as other:
+                assert server.port < other.port < port + 20
+
+
+def test_an_ending_server_sends_the_rest_of_the_record_and_its_reason(drive, tmp_path):
+    server = LiveServer(tmp_path / 'run.tbrun')
+    with closing(server):
+        _, _, connection = knock(server, **own_origin(server))
+        with closing(connection):
+            assert receive(connection)[0] == 1
+            assert receive(connection)[0] == 2
+            drive.go(3)
+            server.close('The run has ended.')
+            data = (tmp_path / 'run.tbrun').read_bytes()
+            assert receive(connection) == (2, data[-len(receive_rest(data)) :])
+            assert receive(connection) == (8, struct.pack('>H', 1001) + b'The run has ended.')
+
+
+def receive_rest(data):
+    """The last chunk of a record of two chunks, with its length in front."""
+    at = 8 + 4 + struct.unpack_from('<I', data, 8)[0]
+    return data[at:]
 
 
 @pytest.mark.parametrize(
     ('frame', 'code'),
     [
-        (b'\x81\xff' + struct.pack('>Q', MAX_MESSAGE_BYTES + 1), 1009),
+        (b'\x81\xff' + struct.pack('>Q', MAX_INPUT_BYTES + 1), 1009),
         (b'\x81\x82\0\0\0\0\xff\xfe', 1007),
         (b'\x81\x02{}', 1002),
     ],
@@ -637,11 +774,109 @@ def test_a_page_that_loses_its_server_stays_at_its_tick(browser, drive, tmp_path
         page.wait_for(FOLLOWS.format(20))
         page.press('Home')
         page.wait_for('tbPlanner.isSettled && tbPlanner.target === 0')
-        page.run('window.firstSocket = tbPlanner.socket')
-    page.wait_for('tbPlanner.socket !== firstSocket')
+        page.run('window.firstSocket = tbPlanner.live.socket')
+    page.wait_for('tbPlanner.live.socket !== firstSocket')
     assert page.run('tbPlanner.target') == 0
-    page.wait_for('document.getElementById("live").textContent === "Not connected"')
+    page.wait_for('document.getElementById("live").textContent === "Ended"')
     page.close()
+
+
+def test_at_the_end_the_page_gives_the_reason_and_saves_the_whole_run_without_the_server(
+    browser, drive, tmp_path, monkeypatch
+):
+    monkeypatch.setattr('tb_planner.view.server.POLL_S', 0.5)  # so that the last ticks are not there before the end
+    server = LiveServer(tmp_path / 'run.tbrun', title='A drive: <1>')
+    with closing(server):
+        drive.go(20)
+        page = browser.open(server.url, offline=False)
+        page.wait_for(FOLLOWS.format(20) + ' && tbPlanner.live.template')
+        assert page.run('document.querySelector(".ending").hidden')
+        drive.go(5)
+        server.close('The run has ended.')
+    page.wait_for(FOLLOWS.format(25) + ' && !document.querySelector(".ending").hidden')
+    page.wait_for('tbPlanner.live.socket.readyState === WebSocket.CLOSED')  # the next connection is refused
+    assert page.run('document.querySelector(".ending").textContent') == 'The run has ended.Save'
+    assert page.run('document.getElementById("play").getAttribute("aria-label")') == 'Play'
+    page.download_to(tmp_path)
+    page.run('document.querySelector(".ending button").click()')
+    saved = tmp_path / 'A_drive_1_.html'
+    assert wait_for(lambda: saved.exists() and saved.stat().st_size > 0)
+    page.close()
+    again = browser.open(saved.as_uri())
+    again.wait_for('window.tbPlanner && tbPlanner.record.ticks === 25')
+    assert saved.read_text(encoding='utf-8') == make_page((tmp_path / 'run.tbrun').read_bytes(), 'A drive: <1>')
+    assert again.run('document.title') == 'A drive: <1>'
+    assert again.complaints() == []
+    again.close()
+
+
+ALGORITHM, WEIGHT = '#planner select', '#planner input'
+SET = """
+    (() => {{
+        const input = document.querySelector('{}');
+        input.value = {};
+        input.dispatchEvent(new Event('change'));
+    }})()
+"""
+RESPONDED = 'document.querySelector("#planner output").textContent === "{}"'
+
+
+def test_the_page_asks_for_another_algorithm_weight_or_no_goal_and_shows_the_responses(browser, drive, tmp_path):
+    values = {'algorithms': {'tba_star': False, 'tb_wa_star': True}, 'algorithm': 'tb_wa_star', 'weight': 1.5}
+    facts = {'planner': values}
+    asked = queue.Queue()
+    record = tmp_path / 'run.tbrun'
+    server = LiveServer(record, on_input=lambda *both: asked.put(both), facts=lambda: dict(facts))
+    with closing(server):
+        drive.go(4)
+        page = browser.open(server.url, offline=False)
+        page.wait_for(FOLLOWS.format(4) + f' && document.querySelector("{WEIGHT}")?.value === "1.5"')
+        assert page.run(f'document.querySelector("{ALGORITHM}").value') == 'tb_wa_star'
+        page.run(SET.format(WEIGHT, 0.5))
+        message, respond = asked.get(timeout=10)
+        assert message == {'set': {'weight': 0.5}}
+        respond('weight is 0.5; it must be between 1 and 100', False)
+        page.wait_for(RESPONDED.format('weight is 0.5; it must be between 1 and 100'))
+        assert page.run(f'document.querySelector("{WEIGHT}").value') == '1.5'
+        assert page.run('document.querySelector("#planner output").className') == 'refused'
+        page.run(SET.format(ALGORITHM, '"tba_star"'))
+        message, respond = asked.get(timeout=10)
+        assert message == {'set': {'algorithm': 'tba_star'}}
+        facts['planner'] = {**values, 'algorithm': 'tba_star'}
+        respond('algorithm is now tba_star', True)
+        page.wait_for(RESPONDED.format('algorithm is now tba_star'))
+        page.wait_for(f'document.querySelector("{WEIGHT}").disabled')
+        page.run('document.querySelector("#planner button").click()')
+        message, respond = asked.get(timeout=10)
+        assert message == {'cancel': True}
+        assert page.run('document.querySelector("#planner output").className') == ''
+        page.run(f'document.querySelector("{WEIGHT}").disabled = false')
+        page.run(f'document.querySelector("{WEIGHT}").focus()')
+        page.press('0')
+        assert page.run('[tbPlanner.isLive, tbPlanner.target]') == [True, 3]
+        facts['planner'] = None
+        page.wait_for(f'document.querySelector("{ALGORITHM}").disabled')
+        assert page.complaints() == []
+        page.close()
+
+
+def test_a_planner_that_does_not_respond_is_reported(browser, server, drive):
+    drive.go(4)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(FOLLOWS.format(4) + ' && !document.getElementById("planner").hidden')
+    page.run('document.querySelector("#planner button").click()')
+    page.wait_for(RESPONDED.format('The planner has not responded.'))
+    page.close()
+
+
+def test_on_a_page_without_input_there_is_no_panel_of_the_planner(browser, drive, tmp_path):
+    with closing(LiveServer(tmp_path / 'run.tbrun')) as server:
+        drive.go(4)
+        page = browser.open(server.url, offline=False)
+        page.wait_for(FOLLOWS.format(4))
+        assert page.run('document.getElementById("planner").hidden')
+        assert page.complaints() == []
+        page.close()
 
 
 BOXES = """

@@ -11,9 +11,10 @@ from tb_planner.files import open_file
 from tb_planner.recording import Record, read_record
 from tb_planner.recording.format import MAGIC, BadRecord
 from tb_planner.view.page import may_become_page, write_page
-from tb_planner.view.server import HOST, LiveServer
+from tb_planner.view.server import HOST, PORT, PORTS, LiveServer
 
 DONE = 0
+ENDED = 'The server has ended.'
 EXAMPLES = """examples:
   tb_planner view demo.tbrun
   tb_planner view demo.tbrun -o demo.html --title 'The office, before the doors were moved'
@@ -35,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument('--title', help="default: the record's title, or its name")
     live = parser.add_argument_group('during the run')
     live.add_argument('--live', action='store_true', help='serve a page that follows the run as it is recorded')
-    live.add_argument('--port', metavar='N', type=int, help='default: a free port')
+    live.add_argument('--port', metavar='N', type=int, help=f'default: {PORT}, or the next free one')
     live.add_argument('--host', help=f'address to listen on (default: {HOST}, this computer only; others need a token)')
 
 
@@ -91,14 +92,15 @@ def serve(options: argparse.Namespace) -> int:
     if options.output is not None:
         raise ValueError(f'-o {options.output} is not for --live, which serves the page')
     check_may_become_record(options.run)
-    host, port = options.host or HOST, options.port or 0
+    host, port = options.host or HOST, PORT if options.port is None else options.port
+    ports = PORTS if options.port is None else 1
     try:
-        server = LiveServer(options.run, host=host, port=port, title=options.title or options.run.stem)
+        server = LiveServer(options.run, host=host, port=port, ports=ports, title=options.title or options.run.stem)
     except (OSError, OverflowError, ImportError) as error:
         raise ValueError(f'cannot listen on {host}, port {port}: {error}') from error
     print(f'serving {options.run} at {server.access} until Ctrl-C', flush=True)
     try:
         threading.Event().wait()
     finally:
-        server.close()
+        server.close(ENDED)
     return DONE

@@ -44,37 +44,7 @@ class Page {
     $('copy-link').hidden = true;
     $('message').textContent = NOTHING_YET;
     this.setLive(true);
-    this.connect(path);
-  }
-
-  // Connects, and connects again after a second when the connection ends. The page keeps its tick meanwhile, and
-  // reloads when a new server or a new record sends its first message.
-  connect(path) {
-    const url = new URL(path, location.href);
-    url.protocol = url.protocol.replace('http', 'ws');
-    const socket = new WebSocket(url);
-    const waiting = [];
-    socket.binaryType = 'arraybuffer';
-    let isIn = false; // the server may have too many pages
-    socket.onmessage = ({ data }) => {
-      if (!isIn && this.record.head.kind) location.reload();
-      if (!isIn) this.showConnection(true);
-      isIn = true;
-      if (typeof data === 'string') this.controls.setTools(JSON.parse(data).input);
-      else if (waiting.push(new Uint8Array(data, 4)) === 1) this.takeIn(waiting).catch((error) => this.fail(error));
-    };
-    socket.onclose = ({ reason }) => {
-      this.controls.setTools(false);
-      this.showConnection(false, reason);
-      setTimeout(() => this.connect(path), 1000);
-    };
-    this.socket = socket;
-  }
-
-  showConnection(isConnected, reason = '') {
-    $('live').textContent = isConnected ? 'Live' : 'Not connected';
-    $('live').title = reason;
-    if (!this.record.ticks) $('message').textContent = reason || NOTHING_YET;
+    this.live = new Live(this, path);
   }
 
   // Appends all waiting chunks; a page that is opened late gets the whole run at once.
@@ -90,7 +60,7 @@ class Page {
   }
 
   send(message) {
-    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+    this.live?.send(message);
   }
 
   grownMeanwhile() {

@@ -20,6 +20,7 @@ SCRIPTS = (
     'moment.js',
     'opening.js',
     'controls.js',
+    'live.js',
     'page.js',
 )
 

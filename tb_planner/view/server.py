@@ -1,15 +1,18 @@
 """The live page: a server on this computer that follows a record while it is being written.
 
 Every chunk of the file becomes one WebSocket message, and every page receives them from the beginning of the file.
-Pages can send input back (a goal, obstacles); the server passes it to `on_input`.
+Pages can send input back (a goal, obstacles, parameters); the server checks it and passes it to `on_input`. Besides
+the chunks it sends JSON: {"input": whether it accepts input, …} whenever that changes, and {"response": text, "ok": …}.
 """
 
 from __future__ import annotations
 
+import errno
 import hmac
 import ipaddress
 import json
 import logging
+import queue
 import re
 import secrets
 import socket
@@ -25,31 +28,35 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from tb_planner.recording.format import MAGIC
-from tb_planner.view.page import make_live_page
+from tb_planner.view.page import make_live_page, make_page
+from tb_planner.view.page_input import MAX_INPUT_BYTES, BadPageInput, read_input
 
 if TYPE_CHECKING:
     from websockets.http11 import Request, Response
     from websockets.sync.server import ServerConnection
 
 HOST = '127.0.0.1'
+PORT, PORTS = 8642, 20
+"""The usual port, and how many ports are tried from it on."""
 POLL_S = 0.05
 MAX_PAGES = 8
 """Pages that are served at the same time."""
 MAX_PENDING = 64
 """Connections that are no page (yet). One more closes the oldest of them, which may be slow on purpose."""
-MAX_MESSAGE_BYTES = 2**16
-"""Size of a message from a page."""
 SEND_TIMEOUT_S = 10.0
 """How long a page may take no data before its connection is closed."""
 CLOSE_TIMEOUT_S = 1.0
 """How long close() waits for the pages to close."""
 
 _NO_TOKEN = b'<!doctype html><title>Token needed</title>Open the URL with ?token=..., as the server has printed it.'
-_TRY_AGAIN_LATER = 1013  # close code in IANA's registry
+_GOING_AWAY, _POLICY_VIOLATION, _TRY_AGAIN_LATER = 1001, 1008, 1013  # close codes in IANA's registry
+_MAX_REASON_BYTES = 123
 _LENGTH = struct.Struct('<I')
 _HOST = re.compile(r'(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+)(:\d+)?')
 
-OnInput = Callable[[dict[str, Any]], object]
+Respond = Callable[[str, bool], None]
+"""Sends a text to the page that has asked, and whether what it asked for was done; any thread may call it."""
+OnInput = Callable[[dict[str, Any], Respond], object]
 
 
 class Tail:
@@ -107,10 +114,12 @@ def _chunk_at(file: FileIO, at: int) -> bytes:
 class LiveServer:
     """Serves the page of a record until it is closed; port 0 takes a free port.
 
+    ports: how many ports are tried from this one on; the first free one is taken.
     host: the address to listen on. 0.0.0.0 is every IPv4 address of this computer, :: every IPv6 address as well.
     The server refuses pages of other sites, and requests for a host name that is not this computer's. Where other
     computers can connect, it also requires the token that `url` contains.
-    on_input: called with what a page sends, in that page's thread; accepts_input: whether to call it just now.
+    on_input: called with what a page sends, in that page's thread; accepts_input: whether to call it just now. facts:
+    what pages are sent besides, whenever it changes. on_pages: called with the number of pages, whenever it changes.
     """
 
     def __init__(
@@ -119,12 +128,15 @@ class LiveServer:
         *,
         host: str = HOST,
         port: int = 0,
+        ports: int = 1,
         title: str = '',
         on_input: OnInput | None = None,
         accepts_input: Callable[[], bool] = lambda: True,
+        facts: Callable[[], dict[str, Any]] = dict,
+        on_pages: Callable[[int], object] = lambda _: None,
     ) -> None:
         serve = _import_serve()
-        listener = _listen(host, port)
+        listener = _listen_from(host, port, ports)
         address, port = listener.getsockname()[:2]
         self.host, self.port = host, int(port)
         self._token = '' if ipaddress.ip_address(address).is_loopback else secrets.token_urlsafe()
@@ -134,6 +146,10 @@ class LiveServer:
         self._title = title
         self._on_input = on_input
         self._accepts_input = accepts_input
+        self._facts = facts
+        self._on_pages = on_pages
+        self._pages = 0
+        self._reason = ''
         self._closing = threading.Event()
         self._places = threading.Semaphore(MAX_PAGES)
         self._lock = threading.Lock()
@@ -145,7 +161,7 @@ class LiveServer:
             sock=listener,
             process_request=self._respond,
             compression=None,  # chunks are compressed already
-            max_size=MAX_MESSAGE_BYTES,
+            max_size=MAX_INPUT_BYTES,
             open_timeout=SEND_TIMEOUT_S,
             close_timeout=CLOSE_TIMEOUT_S,
             server_header=None,
@@ -172,8 +188,10 @@ class LiveServer:
     def _query(self) -> str:
         return f'?token={self._token}' if self._token else ''
 
-    def close(self) -> None:
-        """Closes every connection. No input is passed on afterwards, unless `on_input` blocks for too long."""
+    def close(self, reason: str = '') -> None:
+        """Sends the rest of the record and the reason, and closes every connection. No input is passed on afterwards,
+        unless `on_input` blocks for too long."""
+        self._reason = reason
         self._closing.set()
         deadline = time.monotonic() + CLOSE_TIMEOUT_S
         free = sum(self._places.acquire(timeout=max(deadline - time.monotonic(), 0)) for _ in range(MAX_PAGES))
@@ -214,6 +232,8 @@ class LiveServer:
         if path == '/':
             page = make_live_page(f'stream{self._query}', self._title, f'ws://{names[0]}')
             return _response(HTTPStatus.OK, page.encode())
+        if path == '/empty.html':  # the live page saves the run with it, also after the server has ended
+            return _response(HTTPStatus.OK, make_page(b'', self._title).encode())
         if path != '/stream' or request.headers.get('Upgrade', '').lower() != 'websocket':
             return _response(HTTPStatus.NOT_FOUND)
         if not origins:  # a browser always sends one
@@ -242,35 +262,47 @@ class LiveServer:
                 _TRY_AGAIN_LATER, f'{MAX_PAGES} pages show this run already: close one of them, then this one opens.'
             )
             return
+        self._count(1)
         try:
             self._send_chunks(page)
+            page.close(_GOING_AWAY, _reason(self._reason))
         except EOFError:
             pass  # another record has replaced this one: the page connects again by itself
+        except BadPageInput as error:
+            page.close(_POLICY_VIOLATION, _reason(str(error)))
         finally:
             self._places.release()
+            self._count(-1)
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self._pages += change
+            self._on_pages(self._pages)
 
     def _send_chunks(self, page: ServerConnection) -> None:
         tail = Tail(self._record)
-        accepted: bool | None = None
-        while not self._closing.is_set():
-            accepts = self._on_input is not None and self._accepts_input()
-            if accepts != accepted:
-                accepted = accepts
-                page.send(json.dumps({'input': accepts}))
+        responses: queue.SimpleQueue[str] = queue.SimpleQueue()
+        sent: dict[str, Any] = {}
+        while True:
+            closing = self._closing.is_set()
+            facts = {'input': self._on_input is not None and self._accepts_input(), **self._facts()}
+            if facts != sent:
+                page.send(json.dumps(facts))
+                sent = facts
+            while not responses.empty():
+                page.send(responses.get())
             for chunk in tail.chunks():
                 page.send(chunk)
+            if closing:
+                return
             with suppress(TimeoutError):
-                self._receive(page.recv(timeout=POLL_S))
+                self._receive(page.recv(timeout=POLL_S), responses)
 
-    def _receive(self, data: str | bytes) -> None:
-        if not isinstance(data, str) or self._on_input is None or not self._accepts_input():
-            return
-        try:
-            message = json.loads(data)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(message, dict):
-            self._on_input(message)
+    def _receive(self, data: str | bytes, responses: queue.SimpleQueue[str]) -> None:
+        """Passes a message on if input is accepted; raises BadPageInput in any case if it is a bad one."""
+        message = read_input(data)
+        if self._on_input is not None and self._accepts_input():
+            self._on_input(message, lambda text, ok: responses.put(json.dumps({'response': text, 'ok': ok})))
 
 
 def _import_serve() -> Callable[..., Any]:
@@ -286,6 +318,22 @@ def _listen(host: str, port: int) -> socket.socket:
     family, address = found[0][0], str(found[0][4][0])
     both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     return socket.create_server((address, port), family=family, backlog=MAX_PENDING, dualstack_ipv6=both)
+
+
+def _listen_from(host: str, port: int, ports: int) -> socket.socket:
+    """Listens on the first of these ports that is not in use."""
+    for number in range(port, port + ports - 1 if port else port):
+        try:
+            return _listen(host, number)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+    return _listen(host, port + ports - 1 if port else port)
+
+
+def _reason(text: str) -> str:
+    """The text, cut to what a closing frame can have."""
+    return text.encode()[:_MAX_REASON_BYTES].decode(errors='ignore')
 
 
 def _hang_up(connection: socket.socket) -> None:

@@ -183,6 +183,11 @@ class Page:
         permission = {'permission': {'name': name}, 'setting': setting}
         self._browser.call('Browser.setPermission', browserContextId=self._context, **permission)
 
+    def download_to(self, folder: Path) -> None:
+        """Saves what the page downloads in this folder."""
+        where = {'behavior': 'allow', 'downloadPath': str(folder), 'browserContextId': self._context}
+        self._browser.call('Browser.setDownloadBehavior', **where)
+
     def call(self, method: str, **parameters: object) -> dict:
         return self._browser.call(method, self._session, **parameters)
 

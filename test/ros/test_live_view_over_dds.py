@@ -1,5 +1,6 @@
 """The live view with real nodes behind it: a click makes the robot drive there, a drawn wall makes it drive around."""
 
+import socket
 import urllib.error
 import urllib.request
 from contextlib import closing
@@ -12,9 +13,11 @@ from helpers.processes import LIMIT_S, wait_for, wait_until_logged
 from helpers.scenes import DRIVE_LIMIT_S, World, place_of
 from helpers.surroundings import RESOLUTION_M
 from rclpy.parameter import Parameter
+from std_msgs.msg import UInt32
 
 from tb_planner.ros.processes import ros_arguments
-from tb_planner.ros.view_node import ViewNode, _is_place
+from tb_planner.ros.publishers import LATCHED
+from tb_planner.ros.view_node import ViewNode
 
 HALL = World("""
     ##############
@@ -27,6 +30,9 @@ HALL = World("""
 """)
 
 
+VALUE_OF = {name: f'tbPlanner.live.{name}.value' for name in ('algorithm', 'weight')}
+
+
 @pytest.fixture(scope='module')
 def browser():
     with closing(Browser(chromium_or_skip())) as browser:
@@ -37,7 +43,7 @@ class View:
     """The page of a scene, and the processes behind it."""
 
     def __init__(self, scene, nodes, browser, record, **simulator):
-        scene.start_planner(record=str(record))
+        self.planner = scene.start_planner(record=str(record))
         if simulator.pop('simulated', True):
             scene.start_simulator(**simulator)
         self.server = nodes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'port': 0}))
@@ -55,6 +61,13 @@ class View:
             px, py = self.page.run(f'tbPlanner.scene.pointOf({x_m / RESOLUTION_M}, {y_m / RESOLUTION_M})')
             points.append((left + px, top + py))
         self.page.drag(*points, steps=1 if end is None else 12)
+
+    def choose(self, name, value):
+        """Changes an input of the planner's panel."""
+        self.page.run(
+            f'(() => {{ const input = tbPlanner.live.{name}; input.value = {value};'
+            'input.dispatchEvent(new Event("change")); })()'
+        )
 
     def wait_until_subscribed(self):
         self.page.wait_for('!document.getElementById("tools").hidden', LIMIT_S)
@@ -146,10 +159,83 @@ def test_a_mere_subscriber_to_strokes_is_not_taken_for_a_simulator(context, peer
         view.destroy_node()
 
 
-@pytest.mark.parametrize('place', [[10**400, 0], [float('nan'), 0.0], [1.0], ['1', '2'], {'x': 1}, None])
-def test_a_place_is_two_finite_numbers(place):
-    assert not _is_place(place)
-    assert _is_place([3, -4.5])
+RESPONSE = 'document.querySelector("#planner output").textContent'
+
+
+def test_the_page_changes_the_planner_and_shows_what_it_refuses(make_scene, nodes, peer, browser, tmp_path):
+    scene = make_scene(HALL)
+    view = View(scene, nodes, browser, tmp_path / 'run.tbrun')
+    view.wait_until_subscribed()
+    view.page.wait_for(f'{VALUE_OF["weight"]} === "1.5" && {VALUE_OF["algorithm"]} === "tb_wa_star"', LIMIT_S)
+    view.choose('weight', 0.5)
+    view.page.wait_for(f'["weight", "100", "0.5"].every((part) => {RESPONSE}.includes(part))', LIMIT_S)  # rclpy's words
+    assert view.page.run(VALUE_OF['weight']) == '1.5'
+    view.choose('weight', 3)
+    view.page.wait_for(f'{RESPONSE} === "weight is now 3.0" && {VALUE_OF["weight"]} === "3"', LIMIT_S)
+    view.page.run('tbPlanner.live.ask({ set: { algorithm: "dijkstra" } })')
+    view.page.wait_for(f'{RESPONSE}.startsWith("algorithm is \'dijkstra\'; it must be one of tba_star, ")', LIMIT_S)
+    view.choose('algorithm', '"tba_star"')
+    view.page.wait_for(
+        f'{RESPONSE} === "algorithm is now tba_star" && document.querySelector("#planner input").disabled'
+    )
+    view.page.wait_for(f'{VALUE_OF["algorithm"]} === "tba_star"')
+    assert peer.set_parameters('tb_planner', weight=2.5) == ''  # by somebody else
+    view.page.wait_for(f'{VALUE_OF["weight"]} === "2.5"', LIMIT_S)
+    assert view.page.complaints() == []
+    view.page.close()
+
+
+def test_the_page_cancels_the_goal_and_shows_the_response_of_the_planner(make_scene, nodes, browser, tmp_path):
+    scene = make_scene(HALL)
+    view = View(scene, nodes, browser, tmp_path / 'run.tbrun', max_speed_m_s=0.2)
+    view.wait_until_subscribed()
+    scene.wait_for_robot()
+    cancel = 'document.querySelector("#planner button").click()'
+    view.page.run(cancel)
+    view.page.wait_for(f'{RESPONSE} === "there is no goal to cancel"', LIMIT_S)
+    view.use(None, HALL.places['d'])
+    view.page.wait_for('document.getElementById("status").textContent === "navigating"', LIMIT_S)
+    view.page.run(cancel)
+    view.page.wait_for(f'{RESPONSE}.startsWith("goal (") && {RESPONSE}.endsWith("canceled")', LIMIT_S)
+    view.page.wait_for('document.getElementById("status").textContent === "canceled"', LIMIT_S)
+    assert view.page.complaints() == []
+    view.page.close()
+
+
+def test_the_page_says_that_there_is_no_planner_to_ask(make_scene, nodes, browser, tmp_path):
+    scene = make_scene(HALL)
+    view = View(scene, nodes, browser, tmp_path / 'run.tbrun')
+    view.wait_until_subscribed()
+    view.page.wait_for(f'{VALUE_OF["weight"]} === "1.5"', LIMIT_S)
+    scene.kill(view.planner)
+    view.page.wait_for('document.querySelector("#planner input").disabled', DRIVE_LIMIT_S)
+    view.page.run('document.querySelector("#planner button").click()')
+    view.page.wait_for(f'{RESPONSE} === "/tb_planner does not run, or is not configured"', LIMIT_S)
+    view.page.close()
+
+
+def test_the_view_publishes_the_number_of_its_pages(make_scene, nodes, peer, browser, tmp_path):
+    pages = peer.subscribe('view/pages', UInt32, LATCHED)
+    view = nodes.start_module(
+        'tb_planner.ros.view_node', ros_arguments({'record': str(tmp_path / 'run.tbrun'), 'port': 0})
+    )
+    url = wait_until_logged(view, r'shown at (\S+)').group(1)
+    peer.wait_until(lambda: [message.data for message in pages] == [0], 'pages [0]')
+    page = browser.open(url, offline=False)
+    peer.wait_until(lambda: [message.data for message in pages] == [0, 1], 'pages [0, 1]')
+    page.close()
+    peer.wait_until(lambda: [message.data for message in pages] == [0, 1, 0], 'pages [0, 1, 0]')
+
+
+def test_a_view_whose_port_is_in_use_logs_the_port_that_it_has(nodes, peer, tmp_path):
+    with closing(socket.create_server(('127.0.0.1', 0))) as taken:
+        port = taken.getsockname()[1]
+        arguments = ros_arguments({'record': str(tmp_path / 'run.tbrun'), 'port': port})
+        view = nodes.start_module('tb_planner.ros.view_node', arguments)
+        other = int(wait_until_logged(view, rf'Port {port} is in use: the page has port (\d+)')[1])
+        assert wait_until_logged(view, r'shown at http://127\.0\.0\.1:(\d+)/')[1] == str(other)
+        with urllib.request.urlopen(f'http://127.0.0.1:{other}/', timeout=20) as response:
+            assert response.status == 200
 
 
 def test_a_view_node_that_serves_other_computers_logs_the_token_that_its_page_needs(nodes, peer, tmp_path):
