@@ -89,6 +89,14 @@ class Controls {
     click('play', () => this.page.toggle());
     click('back', () => this.page.step(-1));
     click('forward', () => this.page.step(1));
+    click('begin', () => this.page.step(-Infinity));
+    click('end', () => this.page.step(Infinity));
+    click('overrun', (event) => this.page.jump('overrun', event.shiftKey ? -1 : 1));
+    click('status-change', (event) => this.page.jump('status change', event.shiftKey ? -1 : 1));
+    click('loop', () => this.page.range.loop(!this.page.range.isLooping));
+    click('range-begin', () => this.page.range.begin(this.page.target));
+    click('range-end', () => this.page.range.end(this.page.target));
+    click('range-clear', () => this.page.range.clear());
     click('restart-before', () => this.page.toRestart(-1));
     click('restart-after', () => this.page.toRestart(1));
     click('zoom-in', () => this.page.zoom(1.5));
@@ -119,7 +127,7 @@ class Controls {
   listenToStrip() {
     const strip = $('scrub');
     strip.addEventListener('pointermove', (event) => this.tip(event.offsetX));
-    strip.addEventListener('pointerleave', () => { $('tip').hidden = true; });
+    strip.addEventListener('pointerleave', () => { $('tip').hidden = $('cursor').hidden = true; });
     // a press goes to the tick under the pointer; a browser would move the thumb of the range elsewhere
     strip.addEventListener('pointerdown', (event) => {
       event.preventDefault();
@@ -133,8 +141,10 @@ class Controls {
   }
 
   scrubTo(event, restart) {
+    const { timeline } = this.page;
     this.page.pause();
-    this.page.goTo(restart && event.offsetY < 2 * MARKS ? restart.tick : this.page.timeline.tickAt(event.offsetX));
+    const isOnMark = restart && event.offsetY < 2 * MARKS && timeline.strips.isShown('times');
+    this.page.goTo(isOnMark ? restart.tick : timeline.tickAt(event.offsetX));
   }
 
   tip(x) {
@@ -143,8 +153,10 @@ class Controls {
     const restart = timeline.restartNear(x);
     const tick = restart ? restart.tick : timeline.tickAt(x);
     const why = restart ? ` · restart: ${reasonText(restart.restarts)}` : '';
-    $('tip').textContent = `${record.time.values[tick].toFixed(2)} s · ${durationText(record.duration.values[tick])}${why}`;
-    $('tip').hidden = false;
+    const values = [`${record.time.values[tick].toFixed(2)} s`, durationText(record.duration.values[tick]), ...timeline.strips.textsAt(tick)];
+    $('tip').textContent = `${values.join(' · ')}${why}`;
+    $('tip').hidden = $('cursor').hidden = false;
+    $('cursor').style.transform = `translateX(${timeline.xOf(tick)}px)`;
     const half = $('tip').offsetWidth / 2;
     $('tip').style.left = `${Math.min(Math.max(timeline.xOf(tick), half), timeline.width - half)}px`;
   }
@@ -247,6 +259,12 @@ class Controls {
       ArrowDown: () => this.page.changeSpeed(-1),
       Home: () => this.page.step(-Infinity),
       End: () => this.page.step(Infinity),
+      o: () => this.page.jump('overrun', event.shiftKey ? -1 : 1),
+      s: () => this.page.jump('status change', event.shiftKey ? -1 : 1),
+      a: () => this.page.range.begin(this.page.target),
+      b: () => this.page.range.end(this.page.target),
+      x: () => this.page.range.clear(),
+      l: () => this.page.range.loop(!this.page.range.isLooping),
       '[': () => this.page.toRestart(-1),
       ']': () => this.page.toRestart(1),
       '+': () => this.page.zoom(1.5),

@@ -1,13 +1,19 @@
 // Icons, signs of the legend, and names and numbers in words.
 
 const $ = (id) => document.getElementById(id);
+const NOTE_MS = 4000;
 const ICONS = {
   play: '<path class="solid" d="M7 5l12 7-12 7z"/>',
   pause: '<path d="M8 5v14M16 5v14" stroke-width="3.4"/>',
   back: '<path d="M15 6l-7 6 7 6"/>',
   forward: '<path d="M9 6l7 6-7 6"/>',
-  'restart-before': '<path d="M18 6l-7 6 7 6M6 5v14"/>',
-  'restart-after': '<path d="M6 6l7 6-7 6M18 5v14"/>',
+  begin: '<path d="M6 5v14"/><path class="solid" d="M18 6l-8 6 8 6z"/>',
+  end: '<path d="M18 5v14"/><path class="solid" d="M6 6l8 6-8 6z"/>',
+  'restart-before': '<path d="M8 7l-5 5 5 5"/><path class="solid" stroke-width="1" d="M12 8h9l-4.5 8z"/>',
+  'restart-after': '<path d="M16 7l5 5-5 5"/><path class="solid" stroke-width="1" d="M3 8h9l-4.5 8z"/>',
+  overrun: '<path d="M3 10h2M8 10h2"/><path class="solid" d="M5 19V4h3v15z"/><path d="M14 7l5 5-5 5"/>',
+  'status-change': '<path d="M5 20V5h8l-2 3.5 2 3.5H5"/><path d="M16 8l4 4-4 4"/>',
+  loop: '<path d="M17 3l3 3-3 3M20 6H8a4 4 0 0 0-4 4v1M7 21l-3-3 3-3M4 18h12a4 4 0 0 0 4-4v-1"/>',
   'zoom-fit': '<path d="M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5"/>',
   follow: '<circle cx="12" cy="12" r="3" class="solid"/><path d="M12 3v4M12 17v4M3 12h4M17 12h4"/>',
   move: '<path d="M12 4v16M4 12h16M9 7l3-3 3 3M9 17l3 3 3-3M7 9l-3 3 3 3M17 9l3 3-3 3"/>',
@@ -27,6 +33,13 @@ function element(tag, text, className = '') {
   made.textContent = text;
   if (className) made.className = className;
   return made;
+}
+
+// Shows what a key or a button has done; screen readers read it aloud.
+function note(text) {
+  $('note').textContent = text;
+  clearTimeout(note.timer);
+  note.timer = setTimeout(() => { $('note').textContent = ''; }, NOTE_MS);
 }
 
 function count(value) {

@@ -83,18 +83,12 @@ class Moment {
     }
     try {
       await navigator.clipboard.writeText(link);
-      this.note('Link copied');
+      note('Link copied');
     } catch {
       $('link').value = link;
       $('link-dialog').showModal();
       $('link').select();
     }
-  }
-
-  note(text) {
-    $('note').textContent = text;
-    clearTimeout(this.noteTimer);
-    this.noteTimer = setTimeout(() => { $('note').textContent = ''; }, 2500);
   }
 }
 

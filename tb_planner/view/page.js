@@ -16,6 +16,8 @@ class Page {
     this.setTheme(savedTheme());
     this.scene = new Scene($('map'), this.record, this.replay);
     this.timeline = new Timeline($('times'), this.record);
+    this.timeline.strips = new Strips(this.timeline);
+    this.range = new PlayRange(this);
     this.target = 0;
     this.time = 0; // of the record, while it plays
     this.isPlaying = this.isFollowing = this.isLive = this.isBehind = false;
@@ -32,6 +34,7 @@ class Page {
     await this.record.appendAll(bodies(file), () => this.grownMeanwhile());
     if (!this.record.ticks) throw new Error('This record contains no ticks.');
     this.grown();
+    this.timeline.showPercentiles(true);
     $('message').textContent = '';
     this.sendScout();
     if (!this.opening.hasUserActed) this.moment.apply(this.moment.wanted);
@@ -76,6 +79,8 @@ class Page {
     this.figures.showHead();
     this.figures.listRestarts();
     this.timeline.draw();
+    this.timeline.showPercentiles();
+    this.range.place();
     this.opening.look();
     const isAtEnd = this.isLive && !this.isBehind;
     if (isAtEnd) this.goTo(record.ticks - 1);
@@ -122,15 +127,24 @@ class Page {
   }
 
   toRestart(direction) {
-    const { restarts } = this.record;
     this.pause();
-    const i = direction > 0 ? Record.indexAt(restarts, this.target) + 1 : Record.indexAt(restarts, this.target - 1);
-    if (restarts[i]) this.goTo(restarts[i].tick);
-    else this.goTo(direction > 0 ? this.record.ticks - 1 : 0);
+    this.goTo(nextEvent(this.record.restarts, this.target, direction) ?? (direction > 0 ? this.record.ticks - 1 : 0));
+  }
+
+  // Goes to the next overrun or status change in this direction; without one a note reports that.
+  jump(kind, direction) {
+    const { record } = this;
+    this.pause();
+    const tick = kind === 'overrun' ? nextOverrun(record, this.target, direction) : nextEvent(record.statuses, this.target, direction);
+    if (tick !== undefined) this.goTo(tick);
+    if (tick !== undefined) note(`${kind} at ${record.time.values[tick].toFixed(2)} s`);
+    else if (kind === 'overrun' && !record.head.budget_s) note('this record has no budget');
+    else note(`no ${direction > 0 ? 'later' : 'earlier'} ${kind}`);
   }
 
   play() {
-    if (this.target >= this.record.ticks - 1) this.goTo(0);
+    const [from, to] = this.range.limits;
+    if (this.target >= to || this.target < from) this.goTo(from);
     this.isPlaying = true;
     this.lastMs = performance.now();
     this.showPlaying();
@@ -171,10 +185,12 @@ class Page {
     const { record } = this;
     this.time += (Math.min(nowMs - this.lastMs, LONGEST_FRAME_MS) / 1000) * Number($('speed').value);
     this.lastMs = nowMs;
-    const last = record.ticks - 1;
+    const [from, to] = this.range.limits;
     this.target = Math.max(record.tickAt(this.time), this.target);
-    if (this.time >= record.time.values[last]) {
-      this.target = last;
+    if (this.time < record.time.values[to]) return;
+    if (this.range.isLooping && to > from) this.goTo(from);
+    else {
+      this.goTo(to);
       this.pause();
     }
   }
@@ -197,6 +213,7 @@ class Page {
     }
     if (isThere || !this.scene.scale) this.scene.draw();
     this.figures.show(this.target, this.isPlaying);
+    this.timeline.show(this.target);
     this.isSettled = isThere && !this.isPlaying && this.scene.why.isComplete;
     if (!this.isSettled) this.redraw();
   }
@@ -260,7 +277,7 @@ function savedTheme() {
 
 async function main() {
   const page = new Page();
-  window.tbPlanner = Object.assign(page, { packed });
+  window.tbPlanner = Object.assign(page, { packed, quantile, durationText });
   try {
     if (!globalThis.DecompressionStream) throw new Error('This browser is too old for this page: it has no DecompressionStream.');
     const { stream } = $('record').dataset;

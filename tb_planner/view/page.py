@@ -16,6 +16,8 @@ SCRIPTS = (
     'scene.js',
     'why.js',
     'timeline.js',
+    'strips.js',
+    'range.js',
     'figures.js',
     'moment.js',
     'opening.js',

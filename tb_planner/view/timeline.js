@@ -1,26 +1,37 @@
-// The chart below the map: the time of each tick, the budget, and the restarts.
+// The chart below the map: the time of each tick, the budget, and the restarts. strips.js has what is below it.
 
 const MARKS = 16; // pixels above the bars, for restarts
 const BELOW = 5;
 const SAMPLES = 1000; // ticks for the estimate of the median
+const SORTED_AT_ONCE = 200_000; // ticks, which are sorted in some 10 ms
+
+// Gives a canvas the resolution of the screen; returns its context, which draws in pixels of the page.
+function fitted(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const width = Math.max(Math.round(canvas.clientWidth * ratio), 1), height = Math.max(Math.round(canvas.clientHeight * ratio), 1);
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const context = canvas.getContext('2d');
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
 
 class Timeline {
   constructor(canvas, record) {
     this.canvas = canvas;
     this.context = canvas.getContext('2d');
     this.record = record;
+    this.tick = 0;
+    this.runs = [{ record, toGo: new ToGo(record), shown: () => this.tick }];
     this.longest = this.looked = 0; // the longest tick so far in ms, and the number of ticks read
   }
 
   resize() {
-    const ratio = window.devicePixelRatio || 1;
-    this.canvas.width = Math.max(Math.round(this.canvas.clientWidth * ratio), 1);
-    this.canvas.height = Math.max(Math.round(this.canvas.clientHeight * ratio), 1);
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.context = fitted(this.canvas);
   }
 
   get width() {
-    return this.canvas.clientWidth;
+    return $('scrub').clientWidth; // as wide as the strips, and never hidden
   }
 
   xOf(tick) {
@@ -47,10 +58,11 @@ class Timeline {
   }
 
   draw() {
+    this.strips?.draw();
     const { context, record, canvas } = this;
     const height = canvas.clientHeight;
     context.clearRect(0, 0, this.width, height);
-    if (!record.ticks) return;
+    if (!record.ticks || !height) return;
     this.room = height - MARKS - BELOW;
     this.base = height - BELOW;
     this.limits();
@@ -69,6 +81,22 @@ class Timeline {
     const middle = some.sort()[some.length >> 1];
     this.most = Math.max(this.longest, 1.3 * this.budget, 0.01);
     this.least = Math.max(Math.min(middle / 10, this.most / 100), 1e-4);
+  }
+
+  // Moves the strips' figures to this tick.
+  show(tick) {
+    this.tick = tick;
+    this.strips.show();
+  }
+
+  // The median and the 99th percentile of the tick times. Sorting takes its time, so a long run is sorted now and then.
+  showPercentiles(isComplete = false) {
+    const { ticks, duration: { values } } = this.record;
+    if (!isComplete && ticks > SORTED_AT_ONCE && ticks < 1.01 * this.sorted) return;
+    this.sorted = ticks;
+    const sorted = values.slice(0, ticks).sort();
+    const [p50, p99] = [0.5, 0.99].map((share) => durationText(quantile(sorted, share)));
+    $('percentiles').textContent = `tick time p50 ${p50}, p99 ${p99}`;
   }
 
   get budget() {
@@ -90,19 +118,25 @@ class Timeline {
     }
   }
 
-  // Each bar is one pixel wide and shows the longest of its ticks.
   drawBars() {
     const { context, record } = this;
+    const [plain, over] = [colour('bar'), colour('over')];
+    for (const { x, wide, most } of this.bars(record, (tick) => record.duration.values[tick])) {
+      const h = Math.max(this.heightOf(most), 1);
+      context.fillStyle = this.budget && most > this.budget ? over : plain;
+      context.fillRect(x, this.base - h, wide, h);
+    }
+  }
+
+  // Each bar is one pixel wide, or more, and shows the highest value of its ticks.
+  *bars(record, valueAt) {
     const bars = Math.max(Math.min(Math.floor(this.width), record.ticks), 1);
     const wide = this.width / bars;
-    const [plain, over] = [colour('bar'), colour('over')];
     for (let i = 0; i < bars; i++) {
       const from = Math.floor((i / bars) * record.ticks), to = Math.max(Math.floor(((i + 1) / bars) * record.ticks), from + 1);
       let most = 0;
-      for (let t = from; t < to; t++) if (record.duration.values[t] > most) most = record.duration.values[t];
-      const h = Math.max(this.heightOf(most), 1);
-      context.fillStyle = this.budget && most > this.budget ? over : plain;
-      context.fillRect(i * wide, this.base - h, Math.max(wide - (wide > 3 ? 1 : 0), 0.6), h);
+      for (let t = from; t < to; t++) most = Math.max(most, valueAt(t));
+      yield { x: i * wide, wide: Math.max(wide - (wide > 3 ? 1 : 0), 0.6), most };
     }
   }
 
@@ -167,6 +201,12 @@ class Timeline {
     context.fillStyle = colour('faint');
     for (const { tick } of record.gaps) context.fillRect(this.xOf(tick) - 1.5, MARKS, 3, this.room);
   }
+}
+
+// Between two values this is on the line between them.
+function quantile(sorted, share) {
+  const at = share * (sorted.length - 1), low = Math.floor(at);
+  return sorted[low] + (at - low) * (sorted[Math.min(low + 1, sorted.length - 1)] - sorted[low]);
 }
 
 function durationText(ms) {
