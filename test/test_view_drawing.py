@@ -13,6 +13,7 @@ from PIL import Image
 from tb_planner import Grid
 from tb_planner.geometry import Pose2D
 from tb_planner.recording import About
+from tb_planner.recording.recorder import NO_DIRECTIONS, NO_STATES
 from tb_planner.recording.writer import Frame, MapChange, RecordWriter
 from tb_planner.search.planner import Expanded
 from tb_planner.view import make_page
@@ -67,7 +68,7 @@ def frames():
             expansions=0,
             open_size=0,
             change=MapChange(None, grid, None, (grid.cost_u16.copy(),), None, None) if is_first else None,
-            expanded=Expanded(True, -1, np.empty(0, np.int32)) if is_first else None,
+            expanded=Expanded(True, -1, NO_STATES, NO_DIRECTIONS) if is_first else None,
             route=np.array(ROUTE, np.int32) if is_first else None,
             duration_s=duration_ms / 1000,
         )

@@ -13,6 +13,7 @@ from PIL import Image
 from tb_planner import Grid
 from tb_planner.geometry import Pose2D
 from tb_planner.recording import About, Replay
+from tb_planner.recording.recorder import NO_DIRECTIONS, NO_STATES
 from tb_planner.recording.writer import Frame, MapChange, RecordWriter
 from tb_planner.search.planner import Expanded
 
@@ -61,7 +62,7 @@ def frames():
             expansions=0,
             open_size=0,
             change={0: whole, APPEARS: part}.get(tick),
-            expanded=Expanded(True, -1, np.empty(0, np.int32)) if tick in (0, APPEARS) else None,
+            expanded=Expanded(True, -1, NO_STATES, NO_DIRECTIONS) if tick in (0, APPEARS) else None,
             route=None if route is None else np.array(route, np.int32),
         )
 

@@ -15,21 +15,30 @@ number of ticks, and `events` what happens rarely:
     {"tick": n, "status": "NAVIGATING"}         the new status
     {"tick": n, "goal": [x, y] or null}         the new goal
     {"tick": n, "restarts": ["blocked", …]}     why the search restarted
+    {"tick": n, "search": {…}}                  the goal's cell and the algorithm of the searches from here on
     {"tick": n, "map": {…}}                     a whole new map: size, resolution, origin, moves
     {"tick": n, "lost": m}                      m ticks before this one could not be recorded
 
 Columns with an entry for each tick: `time_us` since the tick before, `duration_us`, `flags`, `x`, `y` and `yaw` of the
 robot, `waypoint_x`, `waypoint_y`, `left` and `back` (moves of the route that are left, and how many of them lead back),
-`expansions`, `open_size`, and `expanded_bytes`, `change_bytes` and `route_bytes`: its share of the columns `expanded`,
-`changes` and `route`. Places are in cells of the present map: (0, 0) is the outer corner of cell (0, 0).
+`expansions`, `open_size`, and `expanded_bytes`, `parent_bytes`, `change_bytes` and `route_bytes`: its share of the
+columns `expanded`, `parents`, `changes` and `route`. Places are in cells of the present map: (0, 0) is the outer corner
+of cell (0, 0).
 
 `expanded` is pairs of numbers: how many states to pass over, and how many expanded ones follow. `changes` is the same
 with the class of those cells as a third number. `route` is the first state, then a byte (dy + 1) * 3 + dx + 1 a step.
+`parents` has a byte for each state in `expanded`, in the same order: the direction of the step to it from its parent,
+which was (0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1) or (-1, -1) for 0 to 7; 8 is the root. The event
+`search` has the cell `goal`, the weights of f = w_g g + w_h h, and whether the search `learns` h. Older records have
+neither of the two.
+
 `roots` are the root states of new searches (flag NEW_SEARCH) plus 1; 0 means that there is no search any more. `map`
 is the classes of all cells of the new maps.
 
 The rest can be computed: the Open list is the states next to expanded ones, by a move legal at that time, that are not
-expanded themselves. While the robot follows its route, the last `left` moves of the newest route are ahead of it.
+expanded themselves; g is the sum of the costs of the steps from the root, each at the tick at which the parent was
+expanded, and as exact as the classes of the cells are. While the robot follows its route, the last `left` moves of the
+newest route are ahead of it.
 """
 
 from __future__ import annotations
@@ -79,6 +88,9 @@ PLACES = ('x', 'y', 'yaw', 'waypoint_x', 'waypoint_y')
 """Columns of floats with an entry for each tick."""
 SHARES = {'expanded': 'expanded_bytes', 'changes': 'change_bytes', 'route': 'route_bytes'}
 """Columns that ticks share, and the columns with the number of bytes of each tick."""
+
+OPTIONAL_SHARES = {'parents': 'parent_bytes'}
+"""Such columns that older records lack."""
 
 _LENGTH = struct.Struct('<I')
 _TOO_LARGE = 'decompressed, the record would have more than {:,} bytes'

@@ -22,6 +22,7 @@ from tb_planner.recording.format import (
     MAX_WORD,
     NEW_ROUTE,
     NEW_SEARCH,
+    OPTIONAL_SHARES,
     PLACES,
     ROW,
     SHARES,
@@ -35,7 +36,8 @@ from tb_planner.recording.format import (
     from_varints,
 )
 
-COLUMNS = (*ROW, *PLACES, *SHARES.values(), *SHARES, 'roots', 'map')
+ALL_SHARES = SHARES | OPTIONAL_SHARES
+COLUMNS = (*ROW, *PLACES, *ALL_SHARES.values(), *ALL_SHARES, 'roots', 'map')
 """All columns of a chunk with ticks."""
 
 _MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, 1), (-1, -1))
@@ -59,6 +61,7 @@ class Record:
         for part in parts:  # checked one by one: of a bad record, no more than one chunk too many is in memory
             if part.head['kind'] != 'ticks':
                 continue
+            _add_optional(part)
             check_ticks(part, self.ticks)
             self.ticks += part.head['count']
             self.events += part.head['events']
@@ -76,7 +79,7 @@ class Record:
         self.columns: dict[str, NDArray[Any]] = {
             name: np.frombuffer(values, types[name]) for name, values in grown.items()
         }
-        self._ends = {name: np.cumsum(self.columns[size]) for name, size in SHARES.items() if self.columns}
+        self._ends = {name: np.cumsum(self.columns[size]) for name, size in ALL_SHARES.items() if self.columns}
 
     @property
     def restarts(self) -> list[tuple[int, list[str]]]:
@@ -84,8 +87,8 @@ class Record:
         return [(event['tick'], event['restarts']) for event in self.events if 'restarts' in event]
 
     def share(self, name: str, tick: int) -> NDArray[np.uint8]:
-        """The part of `expanded`, `changes` or `route` that belongs to a tick."""
-        end, length = int(self._ends[name][tick]), int(self.columns[SHARES[name]][tick])
+        """The part of `expanded`, `parents`, `changes` or `route` that belongs to a tick."""
+        end, length = int(self._ends[name][tick]), int(self.columns[ALL_SHARES[name]][tick])
         if length > LARGEST_SHARE:
             raise TooLarge(f'tick {tick} has {length} bytes of {name}; it must have at most {LARGEST_SHARE}')
         share: NDArray[np.uint8] = self.columns[name][end - length : end]
@@ -234,15 +237,24 @@ class Replay:
         return np.cumsum(np.vstack(([[x, y]], moves)), axis=0)
 
 
+def _add_optional(chunk: Chunk) -> None:
+    """Adds the columns that older records lack, with nothing in them."""
+    count = chunk.head['count']
+    for name, sizes in OPTIONAL_SHARES.items():
+        if name not in chunk.columns and sizes not in chunk.columns and type(count) is int and count >= 0:
+            chunk.columns[name] = np.empty(0, np.uint8)
+            chunk.columns[sizes] = np.zeros(len(chunk.columns['flags']), np.int64)
+
+
 def check_ticks(chunk: Chunk, first: int) -> None:
     """Checks a chunk whose first tick has this number; raises BadRecord."""
     count, columns = chunk.head['count'], chunk.columns
     if type(count) is not int or count < 0:
         raise BadRecord(f'a chunk has {count!r} ticks; it must be a whole number')
-    for name in (*ROW, *PLACES, *SHARES.values()):
+    for name in (*ROW, *PLACES, *ALL_SHARES.values()):
         if len(columns[name]) != count:
             raise BadRecord(f'{name} has {len(columns[name])} entries; there are {count} ticks')
-    for name, sizes in SHARES.items():
+    for name, sizes in ALL_SHARES.items():
         _check_length(name, chunk, int(columns[sizes].sum()))
     _check_length('roots', chunk, int((columns['flags'] & NEW_SEARCH != 0).sum()))
     _check_length('map', chunk, sum(_cells_of_event(event, first, first + count) for event in chunk.head['events']))

@@ -17,6 +17,7 @@ from tb_planner.search.agent import Observation, World
 from tb_planner.search.planner import Expanded, Status, TimeBoundedPlanner
 
 NO_STATES: NDArray[np.int32] = np.empty(0, np.int32)
+NO_DIRECTIONS: NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
 class Recorder(RecordWriter):
@@ -89,7 +90,7 @@ class Recorder(RecordWriter):
         if planner is self._planner and not self._starts_over:
             return None if planner is None else planner.take_expanded()
         if planner is None:
-            return Expanded(True, -1, NO_STATES)
+            return Expanded(True, -1, NO_STATES, NO_DIRECTIONS)
         planner.log_expansions()
         return planner.take_expanded(whole=True)
 

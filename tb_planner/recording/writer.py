@@ -29,6 +29,7 @@ from tb_planner.recording.format import (
     MAX_WORD,
     NEW_ROUTE,
     NEW_SEARCH,
+    OPTIONAL_SHARES,
     PLACES,
     ROW,
     SHARES,
@@ -68,6 +69,8 @@ class About:
     """Time budget of a tick: a line in the chart of tick times."""
     y_up: bool = True
     """Whether y points up, as in ROS; in MovingAI's maps it points down."""
+    robot_radius_m: float | None = None
+    """To draw the robot to scale."""
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -131,7 +134,7 @@ class Frame(NamedTuple):
         if self.change is not None:
             size += CELL_BYTES * self.change.cells
         if self.expanded is not None:
-            size += self.expanded.states.nbytes
+            size += self.expanded.states.nbytes + self.expanded.directions.nbytes
         if self.route is not None:
             size += self.route.nbytes
         return size
@@ -153,6 +156,7 @@ class Encoder:
         self._time_s: float | None = None
         self._status = ''
         self._goal: list[float] | None = None
+        self._search: dict[str, object] = {}
         self._geometry: MapGeometry | None = None
         self._width = 0
         self._box = Box(0, 0, 0, 0)
@@ -169,21 +173,21 @@ class Encoder:
         roots: list[int] = []
         rows: list[tuple[int, ...]] = []
         places: list[tuple[float, ...]] = []
-        blobs: list[tuple[bytes, bytes, bytes]] = []
+        blobs: list[tuple[bytes, ...]] = []
         for frame in frames:
             changes = b'' if frame.change is None else self._map(frame.change, events, maps)
             if frame is frames[-1] and not changes and frame.pose is not None and self._width:
                 changes = self._became_known(self._near(frame.pose))
             self._add_events(frame, events)
+            expanded, parents = self._expanded(frame.expanded, events)
             flags = self._flags(frame)
             if flags & NEW_SEARCH and frame.expanded is not None:
                 roots.append(frame.expanded.root + 1)
-            expanded = b'' if frame.expanded is None else as_varints(as_runs(np.sort(frame.expanded.states)))
             route = b'' if frame.route is None else self._route(frame.route)
             times = self._since(frame.time_s), _micro(frame.duration_s)
             rows.append((*times, flags, frame.left, frame.back, frame.expansions, frame.open_size))
             places.append((*self._place(frame.pose), *self._place(frame.waypoint)[:2]))
-            blobs.append((expanded, changes, route))
+            blobs.append((expanded, changes, route, parents))
             self._ticks += 1
         columns = [
             *(Column(name, 'varint', as_varints(values)) for name, values in zip(ROW, zip(*rows), strict=True)),
@@ -194,7 +198,7 @@ class Encoder:
             Column('roots', 'varint', as_varints(roots)),
             Column('map', 'u1', b''.join(maps)),
         ]
-        for (name, sizes), parts in zip(SHARES.items(), zip(*blobs), strict=True):
+        for (name, sizes), parts in zip((SHARES | OPTIONAL_SHARES).items(), zip(*blobs), strict=True):
             columns.append(Column(sizes, 'varint', as_varints([len(part) for part in parts])))
             columns.append(Column(name, 'u1', b''.join(parts)))
         return pack({'kind': 'ticks', 'first': first, 'count': len(frames), 'events': events}, columns)
@@ -214,6 +218,24 @@ class Encoder:
             events.append({'tick': self._ticks, 'goal': goal})
         if frame.restarts:
             events.append({'tick': self._ticks, 'restarts': [str(reason) for reason in frame.restarts]})
+
+    def _expanded(self, expanded: Expanded | None, events: list[dict[str, Any]]) -> tuple[bytes, bytes]:
+        """The encoded states and parents; what a new search is about is added to events."""
+        if expanded is None:
+            return b'', b''
+        algorithm = expanded.algorithm
+        if expanded.is_new and algorithm is not None and self._width:
+            search = {
+                'goal': [expanded.goal % self._width, expanded.goal // self._width],
+                'w_g': algorithm.w_g,
+                'w_h': algorithm.w_h,
+                'learns': algorithm.learn_h,
+            }
+            if search != self._search:
+                self._search = search
+                events.append({'tick': self._ticks, 'search': search})
+        order = np.argsort(expanded.states)
+        return as_varints(as_runs(expanded.states[order])), expanded.directions[order].tobytes()
 
     def _map(self, change: MapChange, events: list[dict[str, Any]], maps: list[bytes]) -> bytes:
         """The encoded changes; a whole new map is added to events and maps instead."""

@@ -313,7 +313,12 @@ class ActivePlanner:
     def _start_recorder(self, undo: ExitStack) -> None:
         """A run that cannot be recorded goes on all the same."""
         chosen = self._parameters
-        about = About(algorithm=chosen.algorithm_name, period_s=chosen.period_s, budget_s=chosen.period_s)
+        about = About(
+            algorithm=chosen.algorithm_name,
+            period_s=chosen.period_s,
+            budget_s=chosen.period_s,
+            robot_radius_m=chosen.robot_radius_m,
+        )
         path = Path(chosen.record).expanduser()
         try:
             keep_older(path)

@@ -248,7 +248,7 @@ cdef class Search:
     cdef int search_step(self) noexcept nogil
     @cython.locals(straight='bint')
     cdef long long length_between(self, int s, int t) noexcept nogil
-    @cython.locals(n='int', s='int')
+    @cython.locals(i='int', directions='unsigned char[::1]')
     cpdef take_log(self, bint whole)
     cpdef int backtracking_length(self)
     @cython.locals(n='int')

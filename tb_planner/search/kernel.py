@@ -1156,18 +1156,21 @@ class Search:
         self.log_room = self.states
 
     def take_log(self, whole):
-        """(whether a search has begun since the last call, the states that it has expanded since), or all that it has
-        expanded; None if there is nothing new."""
+        """(whether a search has begun since the last call, the states that it has expanded since, the directions of the
+        steps from their parents), or all that it has expanded; None if there is nothing new."""
         if whole:
             self.log_taken = 0
             self.log_is_new = True
         if self.log_taken == self.logged and not self.log_is_new:
             return None
         states = np.array(self.log[self.log_taken : self.logged], np.int32)
+        directions = zeros(len(states), np.uint8)
+        for i in range(len(directions)):
+            directions[i] = self.word[self.log[self.log_taken + i]] & DIRECTION
         is_new = self.log_is_new
         self.log_taken = self.logged
         self.log_is_new = False
-        return is_new, states
+        return is_new, states, np.asarray(directions)
 
     def pass_interval(self):
         """The agent waits for the rest of an interval in which its search was restarted."""

@@ -114,6 +114,10 @@ class Expanded(NamedTuple):
     """Whether the search began after the last call, so that states of the search before no longer count."""
     root: int
     states: NDArray[np.int32]
+    directions: NDArray[np.uint8]
+    """Of the step to each state from its parent, 0 to 7 as the record format has them; 8 for the root."""
+    goal: int = -1
+    algorithm: Algorithm | None = None
 
 
 class TimeBoundedPlanner:
@@ -356,7 +360,10 @@ class TimeBoundedPlanner:
         None if there are none.
         """
         log = self._search.take_log(whole)
-        return None if log is None else Expanded(log[0], self._search.s_root, log[1])
+        if log is None:
+            return None
+        is_new, states, directions = log
+        return Expanded(is_new, self._search.s_root, states, directions, self._search.s_goal, self.algorithm)
 
     def touch_memory(self) -> None:
         """Takes the memory of the search from the system now.

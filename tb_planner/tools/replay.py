@@ -252,7 +252,13 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
         raise ValueError(f'-o {path}: the folder {path.parent} does not exist')
     if not may_begin(path):
         raise ValueError(f'-o {path}: the file exists and is not a record of a run; give another name')
-    about = About(title, str(candidate_of(parameters)), period_s=parameters.period_s, budget_s=parameters.period_s)
+    about = About(
+        title,
+        str(candidate_of(parameters)),
+        period_s=parameters.period_s,
+        budget_s=parameters.period_s,
+        robot_radius_m=parameters.robot_radius_m,
+    )
     return Recorder(path, about, real_time=False)
 
 
