@@ -6,8 +6,6 @@ Run it with `python docs/tick_timeline.py`. A simulated robot drives through the
 
 from __future__ import annotations
 
-import math
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,24 +15,16 @@ from typing import Any
 
 import numpy as np
 from drawing import FAINT, Drawing
+from office_drive import drive
 
 from tb_planner.config import PlannerParameters
-from tb_planner.geometry import MapGeometry, Pose2D
-from tb_planner.maps.cdr import Occupancy, Patch
-from tb_planner.maps.files import read_map
-from tb_planner.maps.map_worker import MapIntake
-from tb_planner.navigation.loop import PlannerLoop, ReceivedPose
-from tb_planner.navigation.navigator import NavigationStatus, Navigator, Replanner
+from tb_planner.navigation.loop import PlannerLoop, TickResult
+from tb_planner.navigation.navigator import Navigator, Replanner
 from tb_planner.search.algorithms import RestartReason
 from tb_planner.search.planner import TickBudget
-from tb_planner.simulation.scenes import DEMO_GOALS, shared_file
-from tb_planner.simulation.simulator import Simulation, SimulationSettings
-from tb_planner.simulation.true_map import RandomChange, read_script
 
-FINER, SEED = 5, 1
+FINER = 5
 LIMIT_S = 120.0
-STEPS_A_TICK = 2
-CHANGE = RandomChange(rate=0.2, period_s=2.0, size_m=0.5, open_walls=False)
 PARAMETERS = PlannerParameters()
 OTHER = 'everything else'
 PARTS: dict[str, tuple[str, list[tuple[type, str]]]] = {
@@ -56,13 +46,6 @@ LEFT, SCALE = 178, 13.0
 """Where bars begin, and pixels a millisecond."""
 FIRST, COLUMN = 430, 200
 """The right side of the table's first column, and from column to column."""
-
-
-class QuietLog:
-    def warn(self, kind: str, text: str, *, same: str = '') -> None: ...
-
-    def error(self, kind: str, text: str) -> None:
-        sys.exit(text)
 
 
 @dataclass(frozen=True)
@@ -132,45 +115,21 @@ def measuring() -> Iterator[Stopwatch]:
             setattr(owner, name, method)
 
 
-def drive(finer: int = FINER, limit_s: float = LIMIT_S) -> list[MeasuredTick]:
-    """The ticks of a drive through the changing office, with the sides of the demo's cells divided by finer."""
-    office = read_map(shared_file('maps', 'office.yaml'))
-    script = read_script(shared_file('config', 'office_obstacles.yaml'))
-    geometry = MapGeometry(
-        *(finer * office.geometry.width, finer * office.geometry.height),
-        *(office.geometry.resolution_m / finer, office.geometry.origin),
-    )
-    dt_s = PARAMETERS.period_s / STEPS_A_TICK
-    settings = SimulationSettings(world='changing', dt_s=dt_s, seed=SEED, script_from_goal=True, change=CHANGE)
-    occupancy = np.repeat(np.repeat(office.occupancy, finer, 0), finer, 1)
-    simulation = Simulation(occupancy, geometry, Pose2D(0.0, 0.0), settings, script)
-    maps, poses = MapIntake(PARAMETERS.map_settings(), QuietLog()), ReceivedPose(0.0)
-    loop = PlannerLoop(PARAMETERS.loop_settings(), maps, poses, QuietLog(), time.thread_time)
-    maps.take_map(Occupancy('', 0, geometry, simulation.whole_map().occupancy))
-    loop.tick(0.0)
-    goal = Pose2D(*DEMO_GOALS['office'])
-    loop.navigator.new_goal(goal)
-    simulation.set_goal(goal)
+def measured_drive(finer: int = FINER, limit_s: float = LIMIT_S) -> list[MeasuredTick]:
+    """The ticks of a drive through the office, with the sides of the demo's cells divided by finer."""
     ticks = []
     with measuring() as watch:
-        for number in range(1, math.ceil(limit_s / PARAMETERS.period_s)):
-            now_s = number * PARAMETERS.period_s
-            poses.take(simulation.pose, now_s)
+
+        def tick(loop: PlannerLoop, now_s: float) -> TickResult:
             watch.begin()
             result = loop.tick(now_s)
             watch.turn()
+            return result
+
+        for loop, result in drive(PARAMETERS, tick, finer=finer, limit_s=limit_s):
             assert result.tick is not None
             reaches = loop.navigator.plan_reaches_goal
             ticks.append(MeasuredTick(watch.spans, result.tick.restarts, result.expansions, reaches))
-            if result.tick.status == NavigationStatus.ARRIVED:
-                break
-            if result.tick.waypoint is not None:
-                simulation.drive_to(result.tick.waypoint)
-            for _ in range(STEPS_A_TICK):
-                simulation.step()
-            changed = simulation.changed_map()
-            if changed is not None and (box := changed.changed) is not None:
-                maps.take_patch(Patch('', 0, (box.x0, box.y0), changed.occupancy[box.slices]))
     return ticks
 
 
@@ -230,4 +189,4 @@ def picture(ticks: list[MeasuredTick]) -> Drawing:
 
 
 if __name__ == '__main__':
-    picture(drive()).write('tick-timeline.svg')
+    picture(measured_drive()).write('tick-timeline.svg')

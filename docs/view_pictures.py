@@ -1,8 +1,8 @@
 """Makes the pictures of the replay page for the documents; it needs Chromium.
 
-`python docs/view_pictures.py RUN.tbrun` writes docs/view-light.png, docs/view-dark.png, docs/view-phone.png and
-the moving picture docs/replay.gif. `make demo DEMO='--expansions-per-tick 100'` records such a run, demo.tbrun, with
-few expansions per tick, so that the robot has to backtrack.
+`python docs/view_pictures.py` writes docs/view-light.png, docs/view-dark.png, docs/view-phone.png and the moving
+picture docs/replay.gif. It records a drive through the demo's office with few expansions per tick, so that the robot
+has to backtrack. The record of another run may be given: `python docs/view_pictures.py RUN.tbrun`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ import tempfile
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 import numpy as np
+from office_drive import drive
 from PIL import Image
 from tqdm import tqdm
 
-from tb_planner.recording import Record, read_record
+from tb_planner.config import PlannerParameters
+from tb_planner.navigation.loop import PlannerLoop, TickResult
+from tb_planner.recording import About, Record, Recorder, read_record
 from tb_planner.view import make_page
 
 ROOT = Path(__file__).parents[1]
+TITLE, PARAMETERS = 'Office, changing world', PlannerParameters(expansions_per_tick=100)
 SHAPES = {
     'light': {'width': 1280, 'height': 800},
     'dark': {'width': 1280, 'height': 800, 'dark': True},
@@ -35,7 +40,7 @@ LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === fals
 
 def main() -> None:
     with open_browser() as browser, tempfile.TemporaryDirectory() as folder:
-        run = Path(sys.argv[1])
+        run = Path(sys.argv[1]) if len(sys.argv) > 1 else record_drive(Path(folder) / 'office.tbrun')
         record = read_record(run)
         html = Path(folder) / 'run.html'
         html.write_text(make_page(run.read_bytes(), record.head['title'] or run.stem), encoding='utf-8')
@@ -46,6 +51,30 @@ def main() -> None:
             page.screenshot(ROOT / 'docs' / f'view-{name}.png')
             page.close()
         write_gif(open_page(browser, html, GIF_SHAPE), record, ROOT / 'docs' / 'replay.gif')
+
+
+def record_drive(path: Path) -> Path:
+    """Records a drive; the times of its ticks are those of the thread's processor."""
+    about = About(
+        *(TITLE, PARAMETERS.algorithm_name),
+        period_s=PARAMETERS.period_s,
+        budget_s=PARAMETERS.period_s,
+        facts={'expansions per tick': f'{PARAMETERS.expansions_per_tick}'},
+    )
+    recorder = Recorder(path, about, real_time=False)
+
+    def tick(loop: PlannerLoop, now_s: float) -> TickResult:
+        began = thread_time()
+        result = loop.tick(now_s)
+        recorder.end_tick(thread_time() - began)
+        return result
+
+    try:
+        for _ in drive(PARAMETERS, tick, recorder=recorder):
+            pass
+    finally:
+        recorder.close()
+    return path
 
 
 def open_browser() -> Any:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tb_planner.recording import read_record
 from tb_planner.search.algorithms import RestartReason
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,6 +19,7 @@ sys.path.insert(0, str(DOCS))
 import lazy_restart  # noqa: E402
 import node_graph  # noqa: E402
 import tick_timeline  # noqa: E402
+import view_pictures  # noqa: E402
 
 sys.path.remove(str(DOCS))
 
@@ -80,10 +82,19 @@ class TestTheNodeGraph:
             assert f'`{note.partition(":")[0]}' in reference or note == 'map_msgs', name
 
 
+def test_the_drive_of_the_moving_picture_backtracks_restarts_and_arrives(tmp_path):
+    record = read_record(view_pictures.record_drive(tmp_path / 'office.tbrun'))
+    assert 800 < record.ticks < 2000
+    assert record.columns['back'].max() >= 20
+    assert record.columns['back'][-1] == 0
+    assert record.head['facts'] == {'expansions per tick': '100'}
+    assert record.columns['expansions'].max() <= 100
+
+
 @pytest.fixture(scope='module')
 def ticks():
     """Three seconds of the drive, on the demo's own cells."""
-    return tick_timeline.drive(finer=1, limit_s=3.0)
+    return tick_timeline.measured_drive(finer=1, limit_s=3.0)
 
 
 class TestTheTickTimeline:
