@@ -1,5 +1,7 @@
 """A record holds the tree of every search: the parents of expanded states, and what the search looks for."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from helpers.changed_record import changed_record
@@ -43,7 +45,7 @@ def test_parents_lead_along_the_path_of_the_planner(tmp_path, algorithm):
     record = read_record(tmp_path / 'run.tbrun')
     compared = 0
     for path, tree in zip(paths, trees_of(record), strict=False):
-        for (ax, ay), (bx, by) in zip(path, path[1:-1], strict=False):  # the last one is not expanded
+        for (ax, ay), (bx, by) in pairwise(path[:-1]):  # the last one is not expanded
             assert tree[bx, by] == (bx - ax, by - ay)
             compared += 1
     assert compared > 500

@@ -1,14 +1,11 @@
 """Why a search restarted, on the replay page: what changed, where it blocked the route, and the route before."""
 
-import io
-import math
 from contextlib import closing
 
 import numpy as np
 import pytest
 from helpers.browser import Browser, chromium_or_skip
-from helpers.replay_page import LOADED, go_to, make_record, text_of, write_page
-from PIL import Image
+from helpers.replay_page import LOADED, Picture, click_on, go_to, make_record, text_of, write_page
 
 from tb_planner import Grid
 from tb_planner.geometry import Pose2D
@@ -85,31 +82,6 @@ def page(browser, made_up):
     page.close()
 
 
-class Picture:
-    """The pixels of the page, by places on the map in cells."""
-
-    def __init__(self, page):
-        self.pixels = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert('RGB')).astype(int)
-        self._left, self._top, *_ = page.box_of('map')
-        zero, one = (np.array(page.run(f'tbPlanner.scene.pointOf({n}, {n})')) for n in (0, 1))
-        self._zero, self._cell = zero, one - zero
-
-    def at(self, x, y):
-        px, py = self._zero + self._cell * (x, y)
-        return tuple(self.pixels[math.floor(self._top + py), math.floor(self._left + px)].tolist())
-
-    def along(self, a, b, steps=400):
-        return [self.at(*(np.array(a) + (np.array(b) - a) * i / steps)) for i in range(steps + 1)]
-
-
-def click_on(page, x, y):
-    """Clicks on a place of the map, in cells."""
-    left, top, *_ = page.box_of('map')
-    px, py = page.run(f'tbPlanner.scene.pointOf({x}, {y})')
-    for kind in ('mousePressed', 'mouseReleased'):
-        page.mouse(kind, left + px, top + py, button='left', clickCount=1)
-
-
 def test_cells_flash_at_the_tick_at_which_they_change(page):
     go_to(page, APPEARS)
     assert Picture(page).at(21.5, 10.5) == INK['blocked']
@@ -143,7 +115,7 @@ def test_the_cells_that_blocked_the_route_are_marked(page):
     go_to(page, APPEARS)
     assert page.run(f'tbPlanner.scene.why.recent({APPEARS}).spots') == [[20, 12], [21, 12]]
     picture = Picture(page)
-    assert picture.at(21.2, 12.5) == INK['blocked']
+    assert picture.at(21.8, 12.8) == INK['blocked']
     ring = [picture.at(20.5 + far * dx, 12.5 + far * dy) for far in np.arange(0.5, 1.2, 0.01) for dx, dy in [(-1, -1)]]
     assert INK['blocked'] in ring
 

@@ -68,6 +68,10 @@ class Controls {
   }
 
   click(px, py) {
+    if (this.page.measure.isOn) {
+      this.page.measure.click(...this.page.scene.cellAt(px, py));
+      return;
+    }
     const goal = this.tool === 'goal' ? this.placeAt(px, py) : undefined;
     if (goal) this.page.send({ goal });
     const mark = this.tool === 'move' ? this.page.scene.why.markAt(px, py) : undefined;
@@ -209,7 +213,7 @@ class Controls {
       $('pointed').textContent = '';
       this.showMark();
     });
-    map.addEventListener('dblclick', () => this.tool === 'move' && this.page.fit());
+    map.addEventListener('dblclick', () => this.tool === 'move' && !this.page.measure.isOn && this.page.fit());
     map.addEventListener('wheel', (event) => {
       event.preventDefault();
       this.page.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), event.offsetX, event.offsetY);
@@ -222,6 +226,7 @@ class Controls {
     if (!scene.scale || !replay.map) return;
     this.showMark(scene.why.markAt(px, py));
     const [x, y] = scene.cellAt(px, py);
+    this.page.measure.point(x, y);
     const [cx, cy] = [Math.floor(x), Math.floor(y)];
     if (cx < 0 || cy < 0 || cx >= replay.width || cy >= replay.height) {
       $('pointed').textContent = '';
@@ -273,6 +278,8 @@ class Controls {
       0: () => this.page.fit(),
       f: () => this.page.setFollowing(!this.page.isFollowing),
       d: () => this.page.toggleTheme(),
+      m: () => this.page.measure.set(!this.page.measure.isOn),
+      Escape: () => this.page.measure.set(false),
       '?': () => $('help').showModal(),
       ' ': () => this.page.toggle(),
     };

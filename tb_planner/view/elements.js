@@ -21,6 +21,7 @@ const ICONS = {
   draw: '<path d="M5 19l1-4L16 5l3 3L9 18z"/>',
   erase: '<path d="M9 19l-5-5L14 4l6 6-9 9zM9 9l6 6"/>',
   'copy-link': '<path d="M10 14a4 4 0 0 0 6 .5l3-3a4 4 0 0 0-6-6l-1.5 1.5M14 10a4 4 0 0 0-6-.5l-3 3a4 4 0 0 0 6 6l1.5-1.5"/>',
+  measure: '<path d="M3 17L17 3l4 4L7 21zM7 13l2 2M10 10l3 3M13 7l2 2"/>',
   theme: '<path d="M12 4a8 8 0 1 0 0 16z" class="solid"/><circle cx="12" cy="12" r="8"/>',
 };
 
@@ -35,11 +36,11 @@ function element(tag, text, className = '') {
   return made;
 }
 
-// Shows what a key or a button has done; screen readers read it aloud.
-function note(text) {
+// Shows what a key or a button has done, for a while or until the next one; screen readers read it aloud.
+function note(text, stays = false) {
   $('note').textContent = text;
   clearTimeout(note.timer);
-  note.timer = setTimeout(() => { $('note').textContent = ''; }, NOTE_MS);
+  if (!stays) note.timer = setTimeout(() => { $('note').textContent = ''; }, NOTE_MS);
 }
 
 function count(value) {

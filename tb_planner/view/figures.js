@@ -3,8 +3,9 @@
 const MAX_LISTED = 500; // restarts in the list: thousands of buttons would make the page slow
 
 class Figures {
-  constructor(record, timeline, why) {
+  constructor(record, timeline, why, lengths) {
     this.record = record;
+    this.lengths = lengths;
     this.why = why;
     this.timeline = timeline;
     this.listed = this.firstListed = 0; // end and beginning of the listed restarts
@@ -37,16 +38,21 @@ class Figures {
   showFigures(tick) {
     const { record } = this;
     const value = (name) => record[name].values[tick];
-    const { blocked, others } = this.why.changed(tick);
+    const { lengths } = this;
+    const toGo = lengths.toGo(tick);
+    const speed = lengths.speed(tick);
+    const blocked = this.why.blocked(tick);
     const rows = [
       ['Tick', `${count(tick)} of ${count(record.ticks - 1)}`],
       ['Tick time', durationText(value('duration'))],
       ['Expansions', count(value('expansions'))],
       ['Open list', count(value('openSize'))],
-      ['Route', this.lengthText(value('left'))],
-      ['Backtracking', this.lengthText(value('back'))],
+      ['Route', lengths.text(lengths.ahead(tick), tick)],
+      ['Backtracking', lengths.text(lengths.ahead(tick, value('back')), tick)],
+      ['To the goal', lengths.text(toGo.length, tick, toGo.isLeast)],
+      ['Driven', lengths.text(lengths.driven(tick), tick)],
+      ['Speed', speed === undefined ? '–' : `${lengths.text(speed, tick)}/s`],
       ['Cells blocked', blocked ? count(blocked) : '–'],
-      ['Other changes', others ? count(others) : '–'],
       ['Restarts', count(Record.indexAt(record.restarts, tick) + 1)],
     ];
     const key = rows.map((row) => row[1]).join('|');
@@ -60,10 +66,6 @@ class Figures {
       }));
     }
     rows.forEach(([, text], i) => { $('figures').children[i].lastChild.textContent = text; });
-  }
-
-  lengthText(moves) {
-    return moves ? `${count(moves)} ${moves === 1 ? 'cell' : 'cells'}` : '–';
   }
 
   showTime(tick, status, isPlaying) {

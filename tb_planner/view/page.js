@@ -22,10 +22,12 @@ class Page {
     this.time = 0; // of the record, while it plays
     this.isPlaying = this.isFollowing = this.isLive = this.isBehind = false;
     this.wantsFrame = false;
-    this.figures = new Figures(this.record, this.timeline, this.scene.why);
+    this.lengths = new Lengths(this.record);
+    this.figures = new Figures(this.record, this.timeline, this.scene.why, this.lengths);
     this.opening = new Opening(this);
     this.controls = new Controls(this);
     this.moment = new Moment(this);
+    this.measure = new Measure(this);
     this.resize();
   }
 
@@ -211,11 +213,16 @@ class Page {
     if (this.isFollowing && this.record.flags.values[tick] & HAS_POSE) {
       this.scene.moveTo(this.record.x.values[tick], this.record.y.values[tick]);
     }
-    if (isThere || !this.scene.scale) this.scene.draw();
+    if (isThere || !this.scene.scale) this.draw();
     this.figures.show(this.target, this.isPlaying);
     this.timeline.show(this.target);
     this.isSettled = isThere && !this.isPlaying && this.scene.why.isComplete;
     if (!this.isSettled) this.redraw();
+  }
+
+  draw() {
+    this.scene.draw();
+    if (this.scene.scale) this.measure.draw();
   }
 
   showPlaying() {

@@ -15,6 +15,7 @@ SCRIPTS = (
     'replay.js',
     'scene.js',
     'why.js',
+    'metres.js',
     'timeline.js',
     'strips.js',
     'range.js',

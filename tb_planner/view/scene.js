@@ -342,14 +342,58 @@ class Scene {
     context.stroke();
   }
 
+  // A line with a rim, so that it shows on any ground.
+  outlined(path, name, pixels) {
+    const { context } = this;
+    context.lineJoin = context.lineCap = 'round';
+    for (const [wide, ink] of [[pixels + 2.5, this.ink.surface], [pixels, this.ink[name]]]) {
+      context.beginPath();
+      path(context);
+      context.lineWidth = wide / this.scale;
+      context.strokeStyle = ink;
+      context.stroke();
+    }
+  }
+
+  // Text on its own ground, at a place in cells.
+  label(text, x, y) {
+    const { context, canvas } = this;
+    const ratio = canvas.width / Math.max(canvas.clientWidth, 1);
+    const [px, py] = this.pointOf(x, y);
+    context.save();
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.font = '600 13px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.textBaseline = 'middle';
+    const wide = context.measureText(text).width + 12;
+    context.fillStyle = this.ink.ink;
+    context.fillRect(px - wide / 2, py - 11, wide, 22);
+    context.fillStyle = this.ink.surface;
+    context.fillText(text, px, py);
+    context.restore();
+  }
+
   drawGoal(x, y) {
     this.disc(x, y, 9, this.ink.goal, this.ink['goal-rim']);
     this.disc(x, y, 3, this.ink['goal-rim'], this.ink['goal-rim']);
   }
 
+  // An arrow, and the robot's circle where the record has its radius.
   drawRobot(x, y, yaw) {
-    const { context } = this;
-    const size = this.markSize(9);
+    const { context, record } = this;
+    const radius = (record.head.robot_radius_m || 0) / (record.map(this.replay.tick).facts.resolution_m || Infinity);
+    const size = Math.max(this.markSize(9), 0.6 * radius);
+    if (radius > 0) {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.globalAlpha = 0.25;
+      context.fillStyle = this.ink.robot;
+      context.fill();
+      context.globalAlpha = 1;
+      context.lineWidth = 1.5 / this.scale;
+      context.strokeStyle = this.ink.robot;
+      context.stroke();
+    }
     context.beginPath();
     for (const [angle, far] of [[0, 1.35], [2.5, 1.1], [Math.PI, 0.45], [-2.5, 1.1]]) {
       context.lineTo(x + far * size * Math.cos(yaw + angle), y + far * size * Math.sin(yaw + angle));

@@ -219,14 +219,11 @@ class Why {
     return `restart at ${this.record.time.values[tick].toFixed(2)} s: ${reasonText(reasons)}`;
   }
 
-  // How many cells were blocked in this tick, and how many changed otherwise.
-  changed(tick) {
-    let blocked = 0, others = 0;
-    this.changes(tick, (s, end, kind) => {
-      if (kind >= UNKNOWN_BLOCKED) blocked += end - s;
-      else others += end - s;
-    });
-    return { blocked, others };
+  // How many of the cells that changed in this tick are blocked now.
+  blocked(tick) {
+    let blocked = 0;
+    this.changes(tick, (s, end, kind) => { if (kind >= UNKNOWN_BLOCKED) blocked += end - s; });
+    return blocked;
   }
 }
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import math
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, Unknown, move_to_goal, tb_wa_star
 from tb_planner.recording import About, Record, RecordedWalk, read_record
@@ -16,7 +19,7 @@ from .browser import Page
 
 LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
 """All of it: the beginning of a long record is shown while the rest is being loaded, and before the scout sets out."""
-SETTLED = 'tbPlanner.isSettled && tbPlanner.replay.tick === tbPlanner.target'
+SETTLED = 'tbPlanner.isSettled && !tbPlanner.wantsFrame && tbPlanner.replay.tick === tbPlanner.target'
 
 
 def rooms(seed: int, height: int = 36, width: int = 54) -> NDArray[np.bool_]:
@@ -62,3 +65,28 @@ def go_to(page: Page, tick: int) -> None:
 def text_of(page: Page, name: str) -> str:
     """The text of the element with this id."""
     return str(page.run(f'document.getElementById({name!r}).textContent'))
+
+
+class Picture:
+    """The pixels of the page, by places on the map in cells."""
+
+    def __init__(self, page):
+        self.pixels = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert('RGB')).astype(int)
+        self._left, self._top, *_ = page.box_of('map')
+        zero, one = (np.array(page.run(f'tbPlanner.scene.pointOf({n}, {n})')) for n in (0, 1))
+        self._zero, self._cell = zero, one - zero
+
+    def at(self, x, y):
+        px, py = self._zero + self._cell * (x, y)
+        return tuple(self.pixels[math.floor(self._top + py), math.floor(self._left + px)].tolist())
+
+    def along(self, a, b, steps=400):
+        return [self.at(*(np.array(a) + (np.array(b) - a) * i / steps)) for i in range(steps + 1)]
+
+
+def click_on(page, x, y):
+    """Clicks on a place of the map, in cells."""
+    left, top, *_ = page.box_of('map')
+    px, py = page.run(f'tbPlanner.scene.pointOf({x}, {y})')
+    for kind in ('mousePressed', 'mouseReleased'):
+        page.mouse(kind, left + px, top + py, button='left', clickCount=1)
