@@ -20,7 +20,13 @@ A planner that never needs more than k expansions for a move, while the map chan
 AT_GOAL (75, 25) blocked
 """
 
-from tb_planner.errors import TbPlannerError
+import sys
+
+from tb_planner.errors import TbPlannerError, is_command, report_interrupt
+
+if is_command():  # before NumPy: imports may take a second, and Ctrl-C within it is no error
+    sys.excepthook = report_interrupt
+
 from tb_planner.geometry import Cell
 from tb_planner.search.agent import Changing, IllegalMove, Run, Static, Unknown, move_to_goal
 from tb_planner.search.algorithms import (

@@ -40,6 +40,10 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
 (True, True)
 """
 
+import os
+import sys
+from types import TracebackType
+
 MAX_TEXT, TEXT_END = 3000, 1000
 """Characters of a log line, and how many of them are its end, where a traceback has its error: texts from outside may
 be of any length."""
@@ -61,3 +65,16 @@ def cut(text: str) -> str:
     """The text; of a long one, its beginning and its end."""
     left_out = len(text) - MAX_TEXT
     return text if left_out <= 0 else f'{text[: MAX_TEXT - TEXT_END]} [{left_out} characters] {text[-TEXT_END:]}'
+
+
+def is_command() -> bool:
+    """Whether this process runs the command tb_planner, or python -m tb_planner, rather than another program."""
+    return os.path.basename((getattr(sys, 'argv', None) or [''])[0]) in ('tb_planner', '-m')
+
+
+def report_interrupt(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Reports Ctrl-C in one line, and every other exception as Python does: for sys.excepthook."""
+    if issubclass(kind, KeyboardInterrupt):
+        print('\ntb_planner: interrupted', file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)

@@ -1,7 +1,8 @@
 """`tb_planner demo` runs a simulator and a planner as two processes on ROS 2, and sends the robot to a goal.
 
 The exit code is 0 if the robot arrived without a collision, 1 if it did not, 2 if the demo cannot run, and 130 after
-Ctrl-C. The demo always ends the processes that it started.
+Ctrl-C before its arrival. The demo always ends the processes that it started, and writes picture and replay whenever it
+is ended.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import argparse
 import math
 import os
 import re
+import select
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from tb_planner.ros.processes import (
     NoFreeDomain,
     Process,
     Processes,
+    end,
     ros_arguments,
     signals_held_back,
 )
@@ -61,6 +63,7 @@ CHANGE_RATE, CHANGE_SIZE_M = 0.2, 0.5
 REAL_TIME_FACTOR = 3.0
 START_LIMIT_S = 20.0
 DRIVE_LIMIT_S = 90.0
+VIEWER_LIMIT_S = 60.0
 LAST_DIAGNOSTICS_LIMIT_S = 2.0
 LIVE_PERIOD_S, LINE_PERIOD_S = 0.1, 3.0
 RECORD, REPLAY = '.tbrun', '.html'
@@ -92,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f'demo: {error}', file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
-        print('\ndemo: interrupted; simulator and planner have ended', file=sys.stderr)
+        print('\ndemo: interrupted before the run began; nothing was written', file=sys.stderr)
         return INTERRUPTED
 
 
@@ -130,6 +133,13 @@ def make_parser() -> argparse.ArgumentParser:
         help='picture of the run, default: demo.png; its record (.tbrun) and replay page (.html) get the same name',
     )
     parser.add_argument('--view', action='store_true', help='serve a live page of the run until Ctrl-C')
+    parser.add_argument(
+        '--viewer-limit-s',
+        metavar='S',
+        type=float,
+        default=VIEWER_LIMIT_S,
+        help=f'with --view, start after S seconds although no page is open, default: {VIEWER_LIMIT_S:g}',
+    )
     return parser
 
 
@@ -145,6 +155,8 @@ def check_values(options: argparse.Namespace) -> None:
     errors = [*find_errors(PlannerParameters, search), *find_errors(SimulatorParameters, world)]
     if not options.limit_s > 0:
         errors.append(f'--limit-s is {options.limit_s:g}; it must be above 0')
+    if not options.viewer_limit_s >= 0:
+        errors.append(f'--viewer-limit-s is {options.viewer_limit_s:g}; it must be at least 0')
     if errors:
         raise CannotRun('; '.join(errors))
 
@@ -189,7 +201,15 @@ def journey(options: argparse.Namespace) -> Journey:
 
 
 def run(options: argparse.Namespace, journey: Journey) -> int:
-    """Starts both nodes, publishes the goal, waits until the robot arrives, and prints a summary."""
+    """Drives to the goal and writes picture and replay; a signal ends the drive, and then nothing else."""
+    with signals_held_back() as signals:
+        code = drive_and_report(options, journey, signals)
+        signals.clear()
+    return code
+
+
+def drive_and_report(options: argparse.Namespace, journey: Journey, signals: list[int]) -> int:
+    """Starts the nodes, waits for a viewer, publishes the goal, waits until the robot arrives, and prints a summary."""
     from tb_planner.ros.demo_monitor import DemoMonitor
 
     defaults = PlannerParameters()
@@ -197,32 +217,43 @@ def run(options: argparse.Namespace, journey: Journey) -> int:
     rules = defaults.costmap_config(journey.map_.resolution_m)
     drive = Drive(journey.map_, rules, journey.start, journey.goal)
     title = f'{Path(options.map).stem}, {options.world} world, {algorithm(options)}'
-    with signals_held_back() as signals, tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
+    with tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
-        record = begin_record(options.png.with_suffix(RECORD).resolve(), Path(folder))
-        remove_older(options.png, options.png.with_suffix(REPLAY))
+        record, replay = begin_record(options.png.with_suffix(RECORD).resolve(), Path(folder)), replay_of(options)
+        remove_older(options.png, replay)
         with Processes(Path(folder), environment) as processes:
-            planner = start_nodes(processes, options, journey, record)
+            nodes: list[Process] = []
             view = start_view(processes, record) if options.view else None
             print(announcement(options, journey, domain), flush=True)
             with closing(DemoMonitor(drive, lambda: check_running(processes, signals))) as monitor:
-                if view is not None:
-                    wait_for_start(monitor, lambda: SHOWN_AT.search(view.log_text), 'the live page', processes)
-                    print(f'In the browser: {SHOWN_AT.findall(view.log_text)[0]}', flush=True)
-                wait_for_start(monitor, lambda: monitor.is_ready, 'simulator and planner', processes)
-                monitor.publish_goal()
-                time_s = drive_to_goal(monitor, options.limit_s)
-                code = ARRIVED if monitor.has_arrived and monitor.collisions == 0 else NOT_ARRIVED
-                lines = summary(monitor, time_s, options)
-                print('\n'.join([outcome(monitor, time_s), *(f'  {name:11} {text}' for name, text in lines.items())]))
+                interrupted = False
+                try:
+                    if view is not None:
+                        wait_for_viewer(monitor, view, options.viewer_limit_s, processes)
+                    nodes += start_nodes(processes, options, journey, record)
+                    wait_for_start(monitor, lambda: monitor.is_ready, 'simulator and planner', processes)
+                    monitor.publish_goal()
+                    drive_to_goal(monitor, options.limit_s)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    print('\nInterrupted: writing picture and replay', flush=True)
+                lines = summary(monitor, options) if monitor.has_begun else {}
+                verdict = outcome(monitor, options, interrupted)
+                print('\n'.join([verdict, *(f'  {name:11} {text}' for name, text in lines.items())]), flush=True)
                 figures = [f'{name} {text}' for name, text in lines.items()]
-                drive.save_picture(options.png, title=title, figures=[outcome(monitor, time_s), *figures])
+                drive.save_picture(options.png, title=title, figures=[verdict, *figures])
                 print(f'  picture     {options.png}', flush=True)
-                if options.view:  # the summary covers the first goal only
-                    stay(monitor)
-                    signals.clear()  # Ctrl-C ended the wait, and is no error
-        print(f'  replay      {write_replay(record, options.png.with_suffix(REPLAY), title, planner.log_text)}')
-    return code
+                if view is not None and not interrupted:  # the summary covers the first goal only
+                    stay(monitor, url_of(view))
+            end(nodes)  # before the view, which sends the end of the record
+            print(f'  replay      {write_replay(record, replay, title, nodes)}', flush=True)
+    if interrupted:
+        return INTERRUPTED
+    return ARRIVED if monitor.has_arrived and monitor.collisions == 0 else NOT_ARRIVED
+
+
+def replay_of(options: argparse.Namespace) -> Path:
+    return Path(options.png.with_suffix(REPLAY))
 
 
 def begin_record(path: Path, folder: Path) -> Path:
@@ -243,10 +274,12 @@ def remove_older(*paths: Path) -> None:
                 path.resolve().unlink()
 
 
-def write_replay(record: Path, replay: Path, title: str, log: str) -> str:
-    """Writes the page; returns its name, or why there is none. log: the log of the planner."""
-    cut_short = re.findall('the run is not recorded.*', log)[-1:]
+def write_replay(record: Path, replay: Path, title: str, nodes: Sequence[Process]) -> str:
+    """Writes the page; returns its name, or why there is none, which the log of a node may have."""
+    cut_short = [line for node in nodes for line in re.findall('the run is not recorded.*', node.log_text)][-1:]
     try:
+        if not nodes or not record.stat().st_size:
+            raise BadRecord('the run had not begun')
         if not read_record(record).ticks:
             raise BadRecord(f'{record} has no ticks')
         write_page(replay, record.read_bytes(), title)
@@ -258,8 +291,10 @@ def write_replay(record: Path, replay: Path, title: str, log: str) -> str:
     return ', incomplete: '.join([str(replay), *cut_short])
 
 
-def start_nodes(processes: Processes, options: argparse.Namespace, journey: Journey, record: Path) -> Process:
-    """Starts simulator and planner; returns the planner."""
+def start_nodes(
+    processes: Processes, options: argparse.Namespace, journey: Journey, record: Path
+) -> tuple[Process, Process]:
+    """Starts simulator and planner."""
     world = {
         'map': options.map,
         'world': options.world,
@@ -278,13 +313,48 @@ def start_nodes(processes: Processes, options: argparse.Namespace, journey: Jour
         'record': str(record),
         'autostart_node': True,
     }
-    processes.start_module('tb_planner.ros.simulator_node', ros_arguments(world))
-    return processes.start_module('tb_planner.ros.node', ros_arguments(search))
+    return (
+        processes.start_module('tb_planner.ros.simulator_node', ros_arguments(world)),
+        processes.start_module('tb_planner.ros.node', ros_arguments(search)),
+    )
 
 
 def start_view(processes: Processes, record: Path) -> Process:
-    """Starts the live page on a free port, which its log names."""
-    return processes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'port': 0}))
+    """Starts the live page at its usual port or the next free one, which its log names."""
+    return processes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record)}))
+
+
+def url_of(view: Process) -> str:
+    """The address of the live page; empty before it is served."""
+    return (SHOWN_AT.findall(view.log_text) or [''])[0]
+
+
+def wait_for_viewer(monitor: DemoMonitor, view: Process, limit_s: float, processes: Processes) -> None:
+    """Waits until a page shows the run, until Enter is pressed, or until the time is up."""
+    wait_for_start(monitor, lambda: url_of(view), 'the live page', processes)
+    enter = ' Press Enter to start without one.' if may_read_terminal() else ''
+    print(f'Waiting for a viewer at {url_of(view)}', flush=True)
+    print(f'  The robot starts when the page is open, or in {limit_s:g} s.{enter}', flush=True)
+    monitor.spin_until(lambda: monitor.pages or line_was_entered(), limit_s)
+    print(
+        '  The page is open.' if monitor.pages else '  The robot starts; the page can be opened at any time.',
+        flush=True,
+    )
+
+
+def may_read_terminal() -> bool:
+    """Whether this process may read what is typed; a terminal would stop one in the background."""
+    try:
+        return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (AttributeError, OSError, ValueError):  # there is no input, or it is closed
+        return False
+
+
+def line_was_entered() -> bool:
+    if not may_read_terminal() or not select.select([sys.stdin], [], [], 0)[0]:
+        return False
+    sys.stdin.readline()
+    return True
 
 
 def check_running(processes: Processes, signals: list[int]) -> None:
@@ -301,9 +371,8 @@ def wait_for_start(monitor: DemoMonitor, condition: Callable[[], object], what: 
         raise CannotRun(f'{what} did not start within {START_LIMIT_S:g} s\n{processes.last_lines}')
 
 
-def drive_to_goal(monitor: DemoMonitor, limit_s: float) -> float:
-    """Shows the progress until the robot arrives or the time is up; returns the time that it took."""
-    began = time.monotonic()
+def drive_to_goal(monitor: DemoMonitor, limit_s: float) -> None:
+    """Shows the progress until the robot arrives or the time is up."""
     options: dict[str, Any] = {'bar_format': '{desc}\n', 'leave': True, 'mininterval': LINE_PERIOD_S}
     if sys.stdout.isatty():
         width, height = shutil.get_terminal_size()  # tqdm draws nothing where the terminal does not know its size
@@ -317,16 +386,15 @@ def drive_to_goal(monitor: DemoMonitor, limit_s: float) -> float:
             return monitor.has_arrived
 
         monitor.spin_until(has_arrived, limit_s)
-    time_s = time.monotonic() - began
     monitor.spin_until(lambda: monitor.facts.get('status') == monitor.status, LAST_DIAGNOSTICS_LIMIT_S)
-    return time_s
 
 
-def stay(monitor: DemoMonitor) -> None:
+def stay(monitor: DemoMonitor, url: str) -> None:
     """Keeps everything running until Ctrl-C."""
-    print('Set more goals and draw obstacles in the browser; Ctrl-C ends the demo', flush=True)
+    print(f'Set more goals and draw obstacles at {url}\n  Ctrl-C ends the demo and writes the replay.', flush=True)
     with suppress(KeyboardInterrupt):
         monitor.spin_until(lambda: False, math.inf)
+    print(flush=True)
 
 
 def announcement(options: argparse.Namespace, journey: Journey, domain: Domain) -> str:
@@ -351,24 +419,28 @@ def progress(monitor: DemoMonitor) -> str:
     )
 
 
-def outcome(monitor: DemoMonitor, time_s: float) -> str:
+def outcome(monitor: DemoMonitor, options: argparse.Namespace, interrupted: bool) -> str:
     x, y = monitor.drive.goal
-    if not monitor.has_arrived:
-        return f'Not arrived at ({x:g}, {y:g}) m within {time_s:.0f} s; status of the planner: {monitor.status}'
-    return f'Arrived at ({x:g}, {y:g}) m ' + ('after collisions' if monitor.collisions else 'without a collision')
+    if monitor.has_arrived:
+        return f'Arrived at ({x:g}, {y:g}) m ' + ('after collisions' if monitor.collisions else 'without a collision')
+    if not monitor.has_begun:
+        return 'Interrupted before the robot started'
+    if interrupted:
+        return f'Interrupted {monitor.distance_to_go_m or 0:.1f} m before the goal ({x:g}, {y:g}) m'
+    return f'Not arrived at ({x:g}, {y:g}) m within {options.limit_s:g} s; status of the planner: {monitor.status}'
 
 
-def summary(monitor: DemoMonitor, time_s: float, options: argparse.Namespace) -> dict[str, str]:
+def summary(monitor: DemoMonitor, options: argparse.Namespace) -> dict[str, str]:
     """The figures of a run, for the terminal and for the picture."""
     drive, facts = monitor.drive, monitor.facts
     driven = f'{drive.driven_m:.1f} m'
-    if drive.shortest_m:
+    if drive.shortest_m and monitor.has_arrived:
         longer = 100 * (drive.driven_m / drive.shortest_m - 1)
         driven += f', {longer:.0f} % longer than the initial shortest path ({drive.shortest_m:.1f} m)'
     ticks = ', '.join(f'{name} {number(facts, f"tick_{name}_ms"):.2f}' for name in ('p50', 'p99', 'max'))
     return {
         'driven': driven,
-        'time': f'{time_s:.1f} s at {options.real_time_factor:g} times real time',
+        'time': f'{monitor.time_s:.1f} s at {options.real_time_factor:g} times real time',
         'ticks': f'{number(facts, "ticks"):,.0f}, {ticks} ms; {number(facts, "overruns"):,.0f} overruns, '
         f'{number(facts, "missed_ticks"):,.0f} missed',
         'restarts': restarts(drive),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,10 @@ class DemoMonitor:
         """The planner's last diagnostics."""
         self.collisions: int | None = None
         self.place: Place | None = None
+        self.pages = 0
+        """Pages of the live view that show the run."""
+        self._began_s: float | None = None
+        self._arrived_s: float | None = None
         self._plan: NDArray[np.float64] = np.empty((0, 2))
         self._context = rclpy.Context()
         self._context.init()  # signals stay with the program
@@ -57,6 +62,7 @@ class DemoMonitor:
         subscribe(Path, 'plan', self._see_plan, LATCHED)
         subscribe(String, 'tb_planner/status', self._see_status, LATCHED)
         subscribe(UInt32, 'simulator/collisions', self._see_collisions, LATCHED)
+        subscribe(UInt32, 'view/pages', self._see_pages, LATCHED)
         subscribe(DiagnosticArray, '/diagnostics', self._see_diagnostics, IN_ORDER)
 
     def close(self) -> None:
@@ -69,6 +75,17 @@ class DemoMonitor:
         """Whether planner and simulator publish, and subscribe to the goal."""
         received = self.status and self.place is not None and self.collisions is not None
         return bool(received) and self._goals.get_subscription_count() >= 2
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the goal was published."""
+        return self._began_s is not None
+
+    @property
+    def time_s(self) -> float:
+        """The time from the goal until the first arrival, or until now."""
+        now_s = time.monotonic()
+        return (self._arrived_s or now_s) - (self._began_s or now_s)
 
     @property
     def has_arrived(self) -> bool:
@@ -85,6 +102,7 @@ class DemoMonitor:
         return length_m(np.vstack([self.place, self._plan[nearest + 1 :], self.drive.goal]))
 
     def publish_goal(self) -> None:
+        self._began_s = time.monotonic()
         self._goals.publish(pose_message(Pose2D(*self.drive.goal), 'map', Time()))
 
     def spin_until(self, condition: Callable[[], object], limit_s: float) -> bool:
@@ -104,6 +122,11 @@ class DemoMonitor:
 
     def _see_status(self, message: String) -> None:
         self.status = message.data
+        if self.has_arrived and self._arrived_s is None:
+            self._arrived_s = time.monotonic()
+
+    def _see_pages(self, message: UInt32) -> None:
+        self.pages = message.data
 
     def _see_collisions(self, message: UInt32) -> None:
         self.collisions = message.data

@@ -16,14 +16,16 @@ from pathlib import Path
 import pytest
 from helpers.processes import wait_for
 from PIL import Image
+from websockets.sync.client import connect
 
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC
 from tb_planner.ros.demo import main as demo_main
-from tb_planner.ros.demo import remove_older, start_view
+from tb_planner.ros.demo import remove_older
 from tb_planner.view.page import SIGNATURE
 
 DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
+COMMAND = [sys.executable, '-m', 'tb_planner', 'demo']
 LIMIT_S = 120
 DRIVING = r'm to go'
 
@@ -70,8 +72,8 @@ def start_demo():
     """Starts demos; none is left when the test has ended, however it did."""
     started = []
 
-    def start(*options, stdout=subprocess.PIPE, on_terminal=False, **settings):
-        command = [*(ON_TERMINAL if on_terminal else []), *DEMO, *options]
+    def start(*options, stdout=subprocess.PIPE, on_terminal=False, command=DEMO, **settings):
+        command = [*(ON_TERMINAL if on_terminal else []), *command, *options]
         started.append(Demo(command, stdout, **settings))
         return started[-1]
 
@@ -109,7 +111,7 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(start_
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_demo_that_is_ended_by_a_signal_leaves_no_process_and_nothing_of_an_older_run(
+def test_a_demo_that_is_ended_by_a_signal_leaves_no_process_and_files_of_this_run_only(
     start_demo, picture, tmp_path, number
 ):
     for suffix, begins in (('.png', b''), ('.html', SIGNATURE), ('.tbrun', MAGIC)):
@@ -122,20 +124,54 @@ def test_a_demo_that_is_ended_by_a_signal_leaves_no_process_and_nothing_of_an_ol
     demo.process.send_signal(number)
     assert demo.process.wait(LIMIT_S) == 130, output.read_text()
     assert demo.processes_left() == {}
-    assert [path.name for path in tmp_path.glob('run.*')] == ['run.tbrun']
+    check_files_of_interrupted_run(picture, output.read_text())
 
 
-def test_on_a_terminal_one_line_is_written_over_and_control_c_ends_it(start_demo, picture):
+def check_files_of_interrupted_run(picture, output):
+    assert re.search(r'Interrupted \d+\.\d m before the goal \(25, 6\) m', output), output
+    assert 'longer than' not in output
+    assert f'picture     {picture}' in output
+    assert f'replay      {picture.with_suffix(".html")}' in output
+    assert 'Traceback' not in output
+    assert Image.open(picture).width > 500
+    assert read_record(picture.with_suffix('.tbrun')).ticks > 0
+    assert b'of an older run' not in picture.with_suffix('.html').read_bytes()
+
+
+def on_terminal():
+    """A terminal, its other side, and the settings of a process on it."""
     terminal, its_side = pty.openpty()
-    settings = {'stdin': its_side, 'stdout': its_side, 'start_new_session': True}
+    return terminal, its_side, {'stdin': its_side, 'stdout': its_side, 'start_new_session': True}
+
+
+def test_on_a_terminal_one_line_is_written_over_and_control_c_twice_ends_it_with_picture_and_replay(
+    start_demo, picture
+):
+    terminal, its_side, settings = on_terminal()
     demo = start_demo('--png', str(picture), on_terminal=True, **settings)
     os.close(its_side)
     output = read_until(terminal, r'(?s)(\r[^\r]*to go.*){3}')
     assert '\n' not in output.partition('to go')[2]
     os.write(terminal, b'\x03\x03')
+    output = re.sub(r'\r\n', '\n', read_until(terminal, r'replay +\S+\r'))
     assert demo.process.wait(LIMIT_S) == 130
     assert demo.processes_left() == {}
+    check_files_of_interrupted_run(picture, output)
     os.close(terminal)
+
+
+@pytest.mark.parametrize('after_s', [0.0, 0.1, 0.5])
+def test_control_c_while_python_imports_is_reported_in_one_line(start_demo, picture, after_s):
+    demo = start_demo('--png', str(picture), text=True, command=COMMAND)
+    maps = Path(f'/proc/{demo.process.pid}/maps')
+    assert wait_for(lambda: 'numpy' in maps.read_text(), LIMIT_S)  # our imports have begun
+    time.sleep(after_s)
+    demo.process.send_signal(signal.SIGINT)
+    output, _ = demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode in (130, -signal.SIGINT)
+    assert 'Traceback' not in output
+    assert 'nterrupted' in output
+    assert demo.processes_left() == {}
 
 
 def test_a_robot_that_does_not_arrive_in_time_is_no_success(start_demo, picture):
@@ -226,18 +262,6 @@ def test_what_is_removed_is_a_file_also_behind_a_link_and_nothing_else(tmp_path)
     assert pipe.exists()
 
 
-def test_the_view_is_left_to_find_a_free_port_itself(tmp_path):
-    """One that is looked for before may be somebody else's by then."""
-    started = []
-
-    class NoProcesses:
-        def start_module(self, module, arguments):
-            started.extend(arguments)
-
-    start_view(NoProcesses(), tmp_path / 'run.tbrun')
-    assert 'port:=0' in started
-
-
 def read_until(terminal, pattern):
     output, deadline = '', time.monotonic() + LIMIT_S
     while not re.search(pattern, output):
@@ -247,15 +271,58 @@ def read_until(terminal, pattern):
     return output
 
 
-def test_with_a_view_the_demo_runs_until_ctrl_c_and_prints_its_summary(start_demo, picture):
+URL = r'Waiting for a viewer at (http://127\.0\.0\.1:(\d+)/)'
+
+
+def test_with_a_view_the_robot_waits_for_a_page_and_the_demo_runs_until_ctrl_c(start_demo, picture):
     demo = start_demo('--view', '--png', str(picture))
-    output = read_until(demo.process.stdout.fileno(), 'Ctrl-C ends the demo')
-    port = int(re.search(r'In the browser: http://127\.0\.0\.1:(\d+)/', output).group(1))
-    with urllib.request.urlopen(f'http://127.0.0.1:{port}/', timeout=20) as response:
+    output = read_until(demo.process.stdout.fileno(), 'The robot starts when the page is open, or in 60 s')
+    url, port = re.search(URL, output).groups()
+    assert 8642 <= int(port) < 8662
+    assert 'Press Enter' not in output  # there is no terminal
+    assert len(demo.processes_left()) == 2  # the demo and its view
+    with urllib.request.urlopen(url, timeout=20) as response:
         assert b'data-stream="stream"' in response.read()
-    demo.process.send_signal(signal.SIGINT)
+    with connect(f'ws://127.0.0.1:{port}/stream', origin=url.rstrip('/'), max_size=None) as page:
+        output += read_until(demo.process.stdout.fileno(), 'Ctrl-C ends the demo')
+        assert f'Set more goals and draw obstacles at {url}' in output
+        demo.process.send_signal(signal.SIGINT)
+        data = MAGIC + b''.join(message for message in page if isinstance(message, bytes))
+        assert page.close_reason == 'The run has ended.'
     output += demo.process.communicate(timeout=LIMIT_S)[0].decode()
     assert demo.process.returncode == 0, output
+    assert 'The page is open.' in output
     assert re.search(r'Arrived at .* without a collision', output)
+    assert data == picture.with_suffix('.tbrun').read_bytes()
     assert picture.with_suffix('.html').exists()
     assert demo.processes_left() == {}
+
+
+def test_without_a_viewer_the_robot_starts_after_the_limit(start_demo, picture):
+    demo = start_demo('--view', '--viewer-limit-s', '0', '--limit-s', '1', '--png', str(picture))
+    output = read_until(demo.process.stdout.fileno(), 'Ctrl-C ends the demo')
+    assert 'The robot starts; the page can be opened at any time.' in output
+    assert 'Not arrived' in output
+    demo.process.send_signal(signal.SIGINT)
+    demo.process.communicate(timeout=LIMIT_S)
+    assert demo.process.returncode == 1
+
+
+@pytest.mark.parametrize('key', [b'\r', b'\x03'], ids=['Enter', 'Ctrl-C'])
+def test_enter_starts_the_robot_without_a_viewer_and_ctrl_c_ends_the_wait(start_demo, picture, key):
+    terminal, its_side, settings = on_terminal()
+    demo = start_demo('--view', '--png', str(picture), on_terminal=True, **settings)
+    os.close(its_side)
+    read_until(terminal, 'Press Enter to start without one')
+    os.write(terminal, key)
+    if key == b'\r':
+        read_until(terminal, DRIVING)
+        os.write(terminal, b'\x03')
+    output = read_until(terminal, r'replay +\S.*\r')
+    assert demo.process.wait(LIMIT_S) == 130
+    assert demo.processes_left() == {}
+    assert picture.exists()
+    if key == b'\x03':
+        assert 'Interrupted before the robot started' in output
+        assert 'replay      none: the run had not begun' in output
+    os.close(terminal)
