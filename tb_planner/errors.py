@@ -17,6 +17,7 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
     │   │   └── TogetherTooLarge  several recordings are too large for one page
     │   ├── BadPageInput          a message to the live view is not one that a page sends
     │   ├── BagError              a bag cannot be used
+    │   ├── ExportError           a record cannot be exported to this file
     │   ├── ScriptError           a script of obstacles cannot be read
     │   ├── NoPlace               a map has no place for a robot with its goal
     │   ├── NoProblems            a map has no problems to tune on

@@ -139,6 +139,11 @@ class Replay:
         return self.known & ~self.expanded
 
     @property
+    def has_new_map(self) -> bool:
+        """Whether this tick has a whole new map."""
+        return self.tick in self._maps
+
+    @property
     def blocked(self) -> NDArray[np.bool_]:
         return self.classes >= UNKNOWN_BLOCKED
 

@@ -28,8 +28,8 @@ from tb_planner.search.algorithms import ALGORITHMS, TIES, Algorithm, make_algor
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import UNBOUNDED, SearchResult, Status, TimeBoundedPlanner, find_path
 from tb_planner.simulation.scenes import DEMO_GOALS, map_file
+from tb_planner.tools import export, replay
 from tb_planner.tools import plotting as picture
-from tb_planner.tools import replay
 from tb_planner.tools import view_command as view
 from tb_planner.tools.tuning import command as tuning
 
@@ -89,6 +89,7 @@ def make_parser() -> OneLineParser:
     # __main__ runs the demo, which needs ROS 2; here it only has its line in the help text
     commands.add_parser('demo', help='let a simulated robot drive through a changing building (needs ROS 2)')
     view.add_parser(commands)
+    export.add_parser(commands)
     replay.add_parser(commands)
     tuning.add_parser(commands)
     return parser
