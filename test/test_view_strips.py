@@ -53,9 +53,15 @@ def shown_strips(page):
     )
 
 
-def length(route):
-    """The length of a route in cells."""
-    return np.hypot(*np.diff(route, axis=0).T).sum() if len(route) else 0.0
+def to_go(replay, goal=(52.5, 34.5)):
+    """The length of the route in cells, and of the straight line from its end to the goal if it does not reach it."""
+    columns, tick = replay.record.columns, replay.tick
+    route = np.array(replay.route) if columns['left'][tick] else np.empty((0, 2))
+    end = route[-1] + 0.5 if len(route) else np.array([columns['x'][tick], columns['y'][tick]])
+    rest = np.hypot(*(np.array(goal) - end))
+    reaches = len(route) > 0 and rest < 1
+    ahead = np.hypot(*np.diff(route, axis=0).T).sum() if len(route) else 0.0
+    return ahead + (0 if reaches else rest), reaches
 
 
 def columns_of(page, number):
@@ -69,11 +75,11 @@ def columns_of(page, number):
     return (part == BAR).all(axis=2).sum(axis=0), height
 
 
-def test_the_distance_to_go_is_the_length_of_what_is_left_of_the_route(shown):
+def test_the_distance_to_go_is_the_route_and_the_straight_line_from_its_end_to_the_goal(shown):
     page, record = shown
-    expected = [length(np.array(replay.route)) for replay in Replay(record)]
-    to_go = 'tbPlanner.timeline.runs[0].toGo'
-    seen = array_of(page, f'Float32Array.from({{ length: {record.ticks} }}, (_, t) => {to_go}.at(t))')
+    expected = [to_go(replay)[0] for replay in Replay(record)]
+    values = 'tbPlanner.timeline.runs[0].toGo'
+    seen = array_of(page, f'Float32Array.from({{ length: {record.ticks} }}, (_, t) => {values}.at(t))')
     assert seen == pytest.approx(np.array(expected), abs=1e-3)
     assert max(expected) > 10
 
@@ -97,15 +103,15 @@ def test_bars_of_a_strip_are_as_high_as_the_values_of_its_ticks(shown, number, n
 
 def test_the_names_of_strips_have_the_values_of_the_present_tick(shown):
     page, record = shown
-    replays = {replay.tick: length(np.array(replay.route)) for replay in Replay(record)}
+    distances = {replay.tick: to_go(replay) for replay in Replay(record)}
     for tick in (10, 77, record.ticks - 1):
         go_to(page, tick)
         names = page.run('[...document.querySelectorAll(".lane-name")].map((name) => name.textContent)')
-        to_go = f'{replays[tick]:.0f} cells' if replays[tick] else '–'
+        length, reaches = distances[tick]
         assert names == [
             f'Open list {record.columns["open_size"][tick]}',
             f'Expansions {record.columns["expansions"][tick]}',
-            f'To go {to_go}',
+            f'To go {"" if reaches else "≥ "}{length:.2f} cells',
         ]
 
 

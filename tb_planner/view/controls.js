@@ -122,7 +122,7 @@ class Controls {
       this.page.goTo(Number($('scrub').value));
     });
     this.listenToStrip();
-    this.listenToMap();
+    this.listenToMap($('map'));
     window.addEventListener('keydown', (event) => this.key(event));
     new ResizeObserver(() => this.page.resize()).observe($('map'));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.page.setTheme(savedTheme()));
@@ -165,8 +165,8 @@ class Controls {
     $('tip').style.left = `${Math.min(Math.max(timeline.xOf(tick), half), timeline.width - half)}px`;
   }
 
-  listenToMap() {
-    const map = $('map');
+  // isMain: whether to explain what is under the pointer and to heed clicks, or to move the map only.
+  listenToMap(map, isMain = true) {
     const pointers = new Map();
     let pinch = 0;
     let pressed; // where, while it may still be a click
@@ -184,7 +184,7 @@ class Controls {
       if (pointers.size === 2) pinch = spread().far;
     });
     map.addEventListener('pointermove', (event) => {
-      this.point(event.offsetX, event.offsetY);
+      if (isMain) this.point(event.offsetX, event.offsetY);
       const before = pointers.get(event.pointerId);
       if (!before) return;
       if (pressed && Math.hypot(event.offsetX - pressed[0], event.offsetY - pressed[1]) > CLICK_PX) pressed = undefined;
@@ -204,7 +204,7 @@ class Controls {
     for (const name of ['pointerup', 'pointercancel']) {
       map.addEventListener(name, (event) => {
         pointers.delete(event.pointerId);
-        if (pressed && name === 'pointerup') this.click(...pressed);
+        if (isMain && pressed && name === 'pointerup') this.click(...pressed);
         pressed = undefined;
         map.classList.toggle('dragged', pointers.size > 0);
       });
@@ -269,6 +269,7 @@ class Controls {
       a: () => this.page.range.begin(this.page.target),
       b: () => this.page.range.end(this.page.target),
       x: () => this.page.range.clear(),
+      g: () => this.page.companion?.goToDifference(),
       l: () => this.page.range.loop(!this.page.range.isLooping),
       '[': () => this.page.toRestart(-1),
       ']': () => this.page.toRestart(1),

@@ -16,10 +16,16 @@ class Figures {
     if (head.title && $('title').textContent === 'A run') document.title = $('title').textContent = head.title;
     const facts = maps[0]?.facts;
     if (facts) document.documentElement.style.setProperty('--aspect', facts.width / facts.height);
+    $('facts').textContent = this.factsText;
+  }
+
+  get factsText() {
+    const { head, maps } = this.record;
+    const facts = maps[0]?.facts;
     const size = facts && `${facts.width} × ${facts.height} cells${facts.resolution_m ? ` of ${round(facts.resolution_m)} m` : ''}`;
     const pace = head.period_s && `tick period ${durationText(1000 * head.period_s)}`;
     const others = Object.entries(head.facts || {}).map(([name, value]) => `${name} ${value}`);
-    $('facts').textContent = [head.algorithm, size, pace, ...others].filter(Boolean).join(' · ');
+    return [head.algorithm, size, pace, ...others].filter(Boolean).join(' · ');
   }
 
   show(tick, isPlaying) {
@@ -35,14 +41,15 @@ class Figures {
     this.markRestart(tick);
   }
 
-  showFigures(tick) {
+  // The figures of a tick: names and values in words.
+  rows(tick) {
     const { record } = this;
     const value = (name) => record[name].values[tick];
     const { lengths } = this;
     const toGo = lengths.toGo(tick);
     const speed = lengths.speed(tick);
     const blocked = this.why.blocked(tick);
-    const rows = [
+    return [
       ['Tick', `${count(tick)} of ${count(record.ticks - 1)}`],
       ['Tick time', durationText(value('duration'))],
       ['Expansions', count(value('expansions'))],
@@ -55,6 +62,10 @@ class Figures {
       ['Cells blocked', blocked ? count(blocked) : '–'],
       ['Restarts', count(Record.indexAt(record.restarts, tick) + 1)],
     ];
+  }
+
+  showFigures(tick) {
+    const rows = this.rows(tick);
     const key = rows.map((row) => row[1]).join('|');
     if (key === this.shownFigures) return;
     this.shownFigures = key;
@@ -65,7 +76,7 @@ class Figures {
         return row;
       }));
     }
-    rows.forEach(([, text], i) => { $('figures').children[i].lastChild.textContent = text; });
+    rows.forEach(([, text], i) => { $('figures').children[i].children[1].textContent = text; });
   }
 
   showTime(tick, status, isPlaying) {

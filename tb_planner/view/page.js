@@ -39,6 +39,7 @@ class Page {
     this.timeline.showPercentiles(true);
     $('message').textContent = '';
     this.sendScout();
+    this.companion?.prepare();
     if (!this.opening.hasUserActed) this.moment.apply(this.moment.wanted);
     this.opening.play();
   }
@@ -215,8 +216,9 @@ class Page {
     }
     if (isThere || !this.scene.scale) this.draw();
     this.figures.show(this.target, this.isPlaying);
+    const isOtherThere = !this.companion || this.companion.frame(this.target);
     this.timeline.show(this.target);
-    this.isSettled = isThere && !this.isPlaying && this.scene.why.isComplete;
+    this.isSettled = isThere && isOtherThere && !this.isPlaying && this.scene.why.isComplete;
     if (!this.isSettled) this.redraw();
   }
 
@@ -270,6 +272,7 @@ class Page {
 
   resize() {
     this.scene.resize();
+    this.companion?.scene.resize();
     this.timeline.resize();
     this.timeline.draw();
     this.redraw();
@@ -288,6 +291,8 @@ async function main() {
   try {
     if (!globalThis.DecompressionStream) throw new Error('This browser is too old for this page: it has no DecompressionStream.');
     const { stream } = $('record').dataset;
+    if ($('other')) page.companion = new Companion(page, $('other'));
+    await page.companion?.load();
     if (stream) page.stream(stream);
     else await page.open(fromPieces($('record')));
   } catch (error) {

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 SCRIPTS = (
     'elements.js',
@@ -19,6 +20,7 @@ SCRIPTS = (
     'timeline.js',
     'strips.js',
     'range.js',
+    'compare.js',
     'figures.js',
     'moment.js',
     'opening.js',
@@ -47,19 +49,33 @@ def may_become_page(path: Path) -> bool:
     return not begins or SIGNATURE in begins
 
 
-def make_page(record: bytes, title: str = '') -> str:
-    """The page with this record in it."""
-    return ''.join(_page(record, title))
+class OtherRun(NamedTuple):
+    """A run beside the one of a page: not longer than that, in time."""
+
+    record: bytes
+    title: str
+    side: Literal['left', 'right'] = 'right'
 
 
-def write_page(path: Path, record: bytes, title: str = '') -> None:
+def make_page(record: bytes, title: str = '', other: OtherRun | None = None) -> str:
+    """The page with this record in it, or with these two."""
+    return ''.join(_page(record, title, other))
+
+
+def write_page(path: Path, record: bytes, title: str = '', other: OtherRun | None = None) -> None:
     """Piece by piece: a large record is not in memory three times."""
     with path.open('w', encoding='utf-8', errors='replace') as file:
-        file.writelines(_page(record, title))
+        file.writelines(_page(record, title, other))
 
 
-def _page(record: bytes, title: str) -> Iterator[str]:
-    return _assemble(title, _in_pieces(record), stream='', connect="'none'")
+def _page(record: bytes, title: str, other: OtherRun | None) -> Iterator[str]:
+    return _assemble(title, _in_pieces(record), stream='', connect="'none'", other=_holder(other) if other else ())
+
+
+def _holder(other: OtherRun) -> Iterator[str]:
+    yield f'<div id="other" data-title="{html.escape(other.title[:MAX_TITLE])}" data-side="{other.side}" hidden>\n'
+    yield from _in_pieces(other.record)
+    yield '</div>\n'
 
 
 def _in_pieces(record: bytes) -> Iterator[str]:
@@ -77,7 +93,9 @@ def make_live_page(stream: str, title: str = '', server: str = '') -> str:
     return ''.join(_assemble(title, (), stream=stream, connect=f"'self' {server}".strip()))
 
 
-def _assemble(title: str, record: Iterable[str], *, stream: str, connect: str) -> Iterator[str]:
+def _assemble(
+    title: str, record: Iterable[str], *, stream: str, connect: str, other: Iterable[str] = ()
+) -> Iterator[str]:
     parts = {
         'title': html.escape(title[:MAX_TITLE] or 'A run'),
         'connect': html.escape(connect, quote=False),
@@ -90,6 +108,8 @@ def _assemble(title: str, record: Iterable[str], *, stream: str, connect: str) -
             yield piece
         elif piece == 'record':
             yield from record
+        elif piece == 'other':
+            yield from other
         else:
             yield parts[piece]
 

@@ -279,13 +279,6 @@ class Record {
     return this.maps[this.mapIndex.values[tick]];
   }
 
-  // The moves of the route that is new at this tick, a byte each.
-  routeSteps(tick) {
-    const numbers = new Numbers(this.chunks[this.chunk.values[tick]].route, this.routeAt.values[tick], this.routeEnd.values[tick]);
-    if (numbers.left) numbers.next(); // its first state
-    return numbers.bytes.subarray(numbers.at, numbers.end);
-  }
-
   // The cells of the route at this tick, x and y in turn.
   route(tick) {
     const from = this.routeTick.values[tick];

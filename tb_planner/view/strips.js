@@ -3,48 +3,21 @@
 const STRIPS = { times: 'Tick time', open: 'Open list', expansions: 'Expansions', 'to-go': 'To go' };
 const SMALL = '(max-width: 760px), (max-height: 480px)'; // as in page.css: one strip, with a list to choose it
 
-// The length of what is left of the route, by tick: in metres, or in cells where the record does not give their size.
+// The distance to go by tick, each computed once.
 class ToGo {
   constructor(record) {
-    this.record = record;
+    this.lengths = new Lengths(record);
     this.values = new Series(Float32Array);
-    this.routeTick = -1;
-    this.lengths = new Float64Array(0); // of the route from each of its cells to its end, the last cell first
   }
 
   at(tick) {
-    while (this.values.length <= tick) this.values.push(this.lengthAt(this.values.length));
+    while (this.values.length <= tick) this.values.push(this.lengths.toGo(this.values.length).length ?? 0);
     return this.values.values[tick];
   }
 
-  lengthAt(tick) {
-    const { record } = this;
-    const from = record.routeTick.values[tick];
-    if (from < 0) return 0;
-    if (from !== this.routeTick) this.measure(from);
-    this.routeTick = from;
-    return this.lengths[Math.min(record.left.values[tick], this.lengths.length - 1)] ?? 0;
-  }
-
-  measure(from) {
-    const { record } = this;
-    const steps = record.routeSteps(from);
-    const cell = record.map(from)?.facts.resolution_m || 1;
-    this.lengths = new Float64Array(steps.length + 1);
-    for (let i = 0; i < steps.length; i++) {
-      const step = steps[steps.length - 1 - i];
-      const isDiagonal = step !== 4 && step % 2 === 0; // 4 is no move
-      this.lengths[i + 1] = this.lengths[i] + (step === 4 ? 0 : isDiagonal ? Math.SQRT2 : 1) * cell;
-    }
-  }
-
-  get unit() {
-    return this.record.maps[0]?.facts.resolution_m ? 'm' : 'cells';
-  }
-
   text(tick) {
-    const value = this.at(tick);
-    return value ? `${value.toFixed(this.unit === 'm' ? 2 : 0)} ${this.unit}` : '–';
+    const { length, isLeast } = this.lengths.toGo(tick);
+    return this.lengths.text(length, tick, isLeast);
   }
 }
 
@@ -77,6 +50,7 @@ class Strip {
     for (const { x, wide, most } of this.timeline.bars(run.record, (tick) => this.valueOf(run, tick))) {
       context.fillRect(x, height - most * scale, wide, most * scale);
     }
+    this.timeline.drawSecond(context, (other, tick) => this.valueOf(other, tick), (value) => height - value * scale);
   }
 
   // Reads only the new ticks of a run that grows.

@@ -22,8 +22,19 @@ class Timeline {
     this.context = canvas.getContext('2d');
     this.record = record;
     this.tick = 0;
-    this.runs = [{ record, toGo: new ToGo(record), shown: () => this.tick }];
-    this.longest = this.looked = 0; // the longest tick so far in ms, and the number of ticks read
+    this.runs = []; // the run of this page, and one to compare it with
+    this.longest = 0; // the longest tick so far in ms
+    this.add(record, () => this.tick);
+  }
+
+  // shown: the tick that is shown
+  add(record, shown) {
+    this.runs.push({ record, shown, toGo: new ToGo(record), looked: 0 });
+  }
+
+  // The time that two runs have in common as their time line; a single run has its ticks.
+  get span() {
+    return this.runs.length > 1 ? this.record.time.last : 0;
   }
 
   resize() {
@@ -34,13 +45,20 @@ class Timeline {
     return $('scrub').clientWidth; // as wide as the strips, and never hidden
   }
 
-  xOf(tick) {
+  xOf(tick, record = this.record) {
+    if (this.span) return (record.time.values[tick] / this.span) * this.width;
     return this.record.ticks < 2 ? 0 : (tick / (this.record.ticks - 1)) * this.width;
   }
 
   tickAt(x) {
     const share = Math.min(Math.max(x / Math.max(this.width, 1), 0), 1);
-    return Math.round(share * (this.record.ticks - 1));
+    return this.span ? this.nearestTick(share * this.span) : Math.round(share * (this.record.ticks - 1));
+  }
+
+  nearestTick(time) {
+    const { ticks, time: { values } } = this.record;
+    const tick = this.record.tickAt(time);
+    return tick + 1 < ticks && values[tick + 1] - time < time - values[tick] ? tick + 1 : tick;
   }
 
   // The restart whose mark is near this x, if any.
@@ -74,8 +92,11 @@ class Timeline {
 
   // Reads only the new ticks of a run that grows.
   limits() {
+    for (const run of this.runs) {
+      const { ticks, duration } = run.record;
+      for (; run.looked < ticks; run.looked++) this.longest = Math.max(this.longest, duration.values[run.looked]);
+    }
     const { ticks, duration: { values } } = this.record;
-    for (; this.looked < ticks; this.looked++) if (values[this.looked] > this.longest) this.longest = values[this.looked];
     const count = Math.min(ticks, SAMPLES);
     const some = Float32Array.from({ length: count }, (_, i) => values[Math.floor((i * ticks) / count)]);
     const middle = some.sort()[some.length >> 1];
@@ -94,9 +115,7 @@ class Timeline {
     const { ticks, duration: { values } } = this.record;
     if (!isComplete && ticks > SORTED_AT_ONCE && ticks < 1.01 * this.sorted) return;
     this.sorted = ticks;
-    const sorted = values.slice(0, ticks).sort();
-    const [p50, p99] = [0.5, 0.99].map((share) => durationText(quantile(sorted, share)));
-    $('percentiles').textContent = `tick time p50 ${p50}, p99 ${p99}`;
+    $('percentiles').textContent = percentilesText(values.slice(0, ticks));
   }
 
   get budget() {
@@ -126,14 +145,31 @@ class Timeline {
       context.fillStyle = this.budget && most > this.budget ? over : plain;
       context.fillRect(x, this.base - h, wide, h);
     }
+    this.drawSecond(context, (run, tick) => run.record.duration.values[tick], (ms) => this.base - this.heightOf(ms));
+  }
+
+  // The second run as a line before the bars of the first.
+  drawSecond(context, valueAt, yOf) {
+    const run = this.runs[1];
+    if (!run) return;
+    context.beginPath();
+    for (const { x, wide, most } of this.bars(run.record, (tick) => valueAt(run, tick))) {
+      context.lineTo(x, yOf(most));
+      context.lineTo(x + wide, yOf(most));
+    }
+    context.lineWidth = 1.25;
+    context.strokeStyle = colour('second');
+    context.stroke();
   }
 
   // Each bar is one pixel wide, or more, and shows the highest value of its ticks.
   *bars(record, valueAt) {
-    const bars = Math.max(Math.min(Math.floor(this.width), record.ticks), 1);
-    const wide = this.width / bars;
+    const width = this.span ? this.xOf(record.ticks - 1, record) : this.width;
+    const bars = Math.max(Math.min(Math.floor(width), record.ticks), 1);
+    const wide = width / bars;
+    const tickOf = (i) => (this.span ? record.tickAt((i / bars) * record.time.last) : Math.floor((i / bars) * record.ticks));
     for (let i = 0; i < bars; i++) {
-      const from = Math.floor((i / bars) * record.ticks), to = Math.max(Math.floor(((i + 1) / bars) * record.ticks), from + 1);
+      const from = tickOf(i), to = i + 1 < bars ? Math.max(tickOf(i + 1), from + 1) : record.ticks;
       let most = 0;
       for (let t = from; t < to; t++) most = Math.max(most, valueAt(t));
       yield { x: i * wide, wide: Math.max(wide - (wide > 3 ? 1 : 0), 0.6), most };
@@ -183,8 +219,15 @@ class Timeline {
     context.fillText(text, x, y);
   }
 
+  drawRestartsOfSecond(record) {
+    const { context } = this;
+    context.fillStyle = colour('second');
+    for (const { tick } of record.restarts) context.fillRect(this.xOf(tick, record) - 1, 0, 2, MARKS - 2);
+  }
+
   drawRestarts() {
     const { context, record } = this;
+    if (this.runs[1]) this.drawRestartsOfSecond(this.runs[1].record);
     context.fillStyle = colour('restart');
     for (const { tick } of record.restarts) {
       const x = this.xOf(tick);
@@ -201,6 +244,12 @@ class Timeline {
     context.fillStyle = colour('faint');
     for (const { tick } of record.gaps) context.fillRect(this.xOf(tick) - 1.5, MARKS, 3, this.room);
   }
+}
+
+function percentilesText(durations) {
+  durations.sort();
+  const [p50, p99] = [0.5, 0.99].map((share) => durationText(quantile(durations, share)));
+  return `tick time p50 ${p50}, p99 ${p99}`;
 }
 
 // Between two values this is on the line between them.
