@@ -19,7 +19,7 @@ class Live {
   // Connects, and connects again after a second when the connection ends. The page keeps its tick meanwhile, and
   // reloads when a new server or a new record sends its first message.
   connect() {
-    const socket = new WebSocket(this.url(this.path));
+    const socket = new WebSocket(this.address(this.path));
     const waiting = [];
     socket.binaryType = 'arraybuffer';
     let isIn = false; // the server may have too many pages
@@ -49,7 +49,7 @@ class Live {
     if (this.page.isLive) this.page.setLive(false);
   }
 
-  url(path) {
+  address(path) {
     const url = new URL(path, location.href);
     url.protocol = url.protocol.replace('http', 'ws');
     return url;
