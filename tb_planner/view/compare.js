@@ -207,7 +207,7 @@ class Difference {
     return ['waypointX', 'waypointY'].every((name) => Math.abs(a[name].values[tick] - b[name].values[tick]) < SAME_PLACE);
   }
 
-  // All cells are compared when a map is new, or has changed in another way than the other.
+  // All cells are compared when a map is new, or when the two maps have changed differently.
   isSameMap(tick) {
     const changes = this.records.map((record, i) => {
       const map = record.map(tick), replay = this.maps[i];
