@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import report
@@ -59,8 +60,8 @@ def command_line() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> int:
-    options = command_line().parse_args()
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = command_line().parse_args(arguments)
     if options.experiment == 'report':
         return report.main(options)
     if not kernel.COMPILED:
