@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import gmean
 
 from benchmarks import navfn
 from benchmarks.experiments import terrain
@@ -354,7 +354,7 @@ def verdict(frame: pd.DataFrame) -> list[str]:
                 for ms in (one.pivot(index='problem', columns='planner', values='ms'),)
             ]
             listed = ', '.join(f'{ratio:.2f}' for ratio in ratios)
-            mean = f'{listed}; geometric mean {gmean(ratios):.2f}' if others else 'no peer is installed'
+            mean = f'{listed}; geometric mean {geometric_mean(ratios):.2f}' if others else 'no peer is installed'
             lines.append(f'  {rule}, {ours.name}{remark}: {mean}')
     return lines
 

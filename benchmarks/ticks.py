@@ -6,11 +6,11 @@ import argparse
 import gc
 import time
 from collections.abc import Iterator
+from statistics import geometric_mean
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import gmean
 
 from benchmarks import library_comparison
 from benchmarks.experiments import terrain
@@ -143,7 +143,7 @@ def summary(rows: list[Row]) -> str:
 def tick_table(searches: pd.DataFrame) -> str:
     """Medians in the geometric mean over the searches, the worst search for the ratios."""
     header = ('map', 'algorithm', 'k', 'ticks', 'median µs', 'max µs', 'p99/median', 'max/median', 'restart µs')
-    figures = {'ticks': 'sum', 'median_us': gmean, 'max_us': 'max', 'p99': 'max', 'most': 'max'}
+    figures = {'ticks': 'sum', 'median_us': geometric_mean, 'max_us': 'max', 'p99': 'max', 'most': 'max'}
     settings = searches.groupby(['map', 'algorithm', 'k'], sort=False)
     lines = settings.agg({**figures, 'restart_us': 'first'}).reset_index()
     return table(header, lines.itertuples(index=False, name=None))
@@ -154,7 +154,7 @@ def verdict(searches: pd.DataFrame) -> list[str]:
     ratios = searches[searches.k == 256].p99
     if not len(ratios):
         return []
-    worst = f'{ratios.max():.2f}, geometric mean {gmean(ratios):.2f}'
+    worst = f'{ratios.max():.2f}, geometric mean {geometric_mean(ratios):.2f}'
     return [f'p99 / median at k = 256 over {len(ratios)} searches (target: at most 2): worst {worst}']
 
 
@@ -162,7 +162,7 @@ def size_ratios(searches: pd.DataFrame) -> list[str]:
     """Longer problems on a larger map, and the same problems on a larger map: only there the map's size is all."""
     first = searches['map'].iloc[0]
     lines = [f'median / that on {first} (target: at most 1.3)']
-    medians = searches.pivot_table('median_us', ['algorithm', 'k'], 'map', gmean, sort=False)
+    medians = searches.pivot_table('median_us', ['algorithm', 'k'], 'map', geometric_mean, sort=False)
     for (algorithm, k), on in medians.iterrows():
         ratios = [f'{on[name] / on[first]:.2f} {name}' for name in on.index if '%' in name and name != first]
         lines.append(f'  {algorithm}, k = {k}: {"; ".join(ratios)}')

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from benchmarks.report.groups import GroupMeans, NotRun, factors
 
@@ -75,7 +75,7 @@ class RatioComparison:
 
 @functools.cache
 def _student(comparisons: int, freedom: float) -> float:
-    return float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2 / comparisons, freedom))
+    return float(stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2 / comparisons))
 
 
 def averaged(comparisons: Sequence[RatioComparison]) -> RatioComparison:
