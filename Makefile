@@ -11,6 +11,9 @@ ROS := ros$(OTHER),
 INTERFACES := interfaces$(OTHER),
 endif
 
+# without compiled files a node takes three times as long to start, and the tests start some hundred
+unexport PYTHONDONTWRITEBYTECODE
+
 help:  ## print this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
@@ -23,7 +26,8 @@ demo: $(VENV)/runnable  ## let a simulated robot drive through a changing office
 
 # two workers per core: the tests of nodes wait for messages half of their time. The files of test/ros, the slowest, are
 # collected and started first, so that all workers end at about the same time.
-test: lint $(VENV)/interfaces chromium  ## run lint and all tests, as CI does
+test: $(VENV)/installed  ## run lint and all tests, as CI does
+	@$(MAKE) --no-print-directory --jobs 3 lint $(VENV)/interfaces chromium
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 sanitize: $(VENV)/installed  ## test the compiled modules with sanitizers and bounds checks, in build/sanitize
