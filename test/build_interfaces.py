@@ -93,7 +93,7 @@ def build(name: str, distribution: str, prefix: Path) -> None:
         options = {
             'CMAKE_PREFIX_PATH': sys.prefix,
             'CMAKE_INSTALL_PREFIX': str(prefix),
-            'CMAKE_BUILD_TYPE': 'Release' if prefix == Path(sys.prefix) else 'None',  # which compiles faster
+            'CMAKE_BUILD_TYPE': 'None',  # not optimised: compiles faster, and most of a message is of other packages
             'Python3_EXECUTABLE': sys.executable,
             'BUILD_TESTING': 'OFF',
         }
