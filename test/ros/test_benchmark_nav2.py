@@ -29,7 +29,7 @@ def test_a_scenario_gives_a_row_with_goals_that_got_results(tmp_path):
     for needed in ('nav2_msgs', 'map_msgs'):
         pytest.importorskip(needed, reason=f'{needed} is not installed')
     rows = tmp_path / 'nav2.csv'
-    scenarios = ['one-path', 'new-paths', 'search', 'long-search', 'poses-50']
+    scenarios = ['new-paths', 'search', 'poses-50']  # every kind of client
     command = [sys.executable, '-m', 'benchmarks', 'nav2', '--quick', '--seconds', '2', '--out', str(rows)]
     command += ['--only', *scenarios]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
@@ -44,5 +44,4 @@ def test_a_scenario_gives_a_row_with_goals_that_got_results(tmp_path):
         assert 'error' not in outcomes
         assert 'rejected' not in row['outcomes']
         assert 0 < float(row['acknowledged_p50_ms']) <= float(row['acknowledged_max_ms'])
-    assert 'found' in rows_by_scenario['one-path']['outcomes']
     assert 'found' in rows_by_scenario['new-paths']['outcomes']
