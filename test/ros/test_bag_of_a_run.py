@@ -1,7 +1,5 @@
 """A drive of real nodes, written to a bag: its replay equals what the planner did and recorded itself."""
 
-import time
-
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
@@ -28,6 +26,8 @@ ROOM = World("""
     #############
 """)
 PARAMETERS = {**PLANNER, 'expansions_per_tick': 3000}
+LATE_S = 0.5
+"""Of the waypoints in the replay that are at most so far from a waypoint in time, the nearest in place counts."""
 TOPICS = {
     '/map': (OccupancyGrid, LATCHED, 'nav_msgs/msg/OccupancyGrid'),
     '/pose': (PoseStamped, RELIABLE, 'geometry_msgs/msg/PoseStamped'),
@@ -36,7 +36,7 @@ TOPICS = {
 
 
 class Listener:
-    """Keeps what comes as the bytes that it comes in, with the time of receipt."""
+    """Keeps what comes as the bytes that it comes in, with the time of publishing: a busy test receives it late."""
 
     def __init__(self, peer):
         self.received = []
@@ -46,10 +46,10 @@ class Listener:
         peer.node.create_subscription(PoseStamped, 'waypoint', self._take_waypoint, deep_queue(RELIABLE))
 
     def _taker(self, topic):
-        return lambda data: self.received.append((time.time_ns(), topic, bytes(data)))
+        return lambda data, info: self.received.append((info['source_timestamp'], topic, bytes(data)))
 
-    def _take_waypoint(self, message):
-        self.waypoints.append((time.time_ns(), pose_from_message(message).pose))
+    def _take_waypoint(self, message, info):
+        self.waypoints.append((info['source_timestamp'], pose_from_message(message).pose))
 
     def write(self, path, plugin):
         """Writes the bag as rosbag2 does, without the definitions of messages."""
@@ -58,7 +58,7 @@ class Listener:
                 topic: writer.add_connection(topic, name, msgdef=' ', rihs01='RIHS01_0')
                 for topic, (_, _, name) in TOPICS.items()
             }
-            for at_ns, topic, data in self.received:
+            for at_ns, topic, data in sorted(self.received):
                 writer.write(connections[topic], at_ns, data)
         return path
 
@@ -66,7 +66,7 @@ class Listener:
 @pytest.mark.parametrize('plugin', [StoragePlugin.MCAP, StoragePlugin.SQLITE3], ids=['mcap', 'sqlite3'])
 def test_the_replay_of_a_bag_is_what_the_planner_did(make_scene, peer, plugin, tmp_path):
     """Something blocks the straight path while the robot drives. Ticks of node and replay are not in step: their
-    waypoints differ by what the robot goes in a tick."""
+    waypoints differ by what the robot goes in a tick, and on a busy computer the node's ticks are late."""
     scene, listener = make_scene(ROOM), Listener(peer)
     maps = scene.become_map_publisher()
     maps.publish(ROOM.message())
@@ -89,14 +89,13 @@ def test_the_replay_of_a_bag_is_what_the_planner_did(make_scene, peer, plugin, t
     assert set(restarts) == set(reported)
     assert {reason for _, reasons in read_record(tmp_path / 'live.run').restarts for reason in reasons} == set(reported)
 
-    began_ns = listener.received[0][0]
-    times = np.array([item.time_s for item in replayed])
+    began_ns = min(listener.received)[0]
+    waypoints = np.array([(item.time_s, at.x_m, at.y_m) for item in replayed if (at := item.tick.waypoint) is not None])
     apart_m = []
     for at_ns, waypoint in listener.waypoints:
-        at_s = (at_ns - began_ns) * 1e-9
-        nearest = replayed[int(np.abs(times - at_s).argmin())].tick.waypoint
-        if nearest is not None:
-            apart_m.append(np.hypot(waypoint.x_m - nearest.x_m, waypoint.y_m - nearest.y_m))
+        then = waypoints[np.abs(waypoints[:, 0] - (at_ns - began_ns) * 1e-9) < LATE_S]
+        if len(then):
+            apart_m.append(np.hypot(then[:, 1] - waypoint.x_m, then[:, 2] - waypoint.y_m).min())
     assert len(apart_m) > 0.9 * len(listener.waypoints)
     assert np.median(apart_m) < 0.1
     assert np.percentile(apart_m, 90) < 0.3
