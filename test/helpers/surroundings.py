@@ -91,6 +91,13 @@ class PlannerPeer:
         if self.pose is not None:
             self.poses.publish(self.pose)
 
+    def move_to(self, x, y) -> None:
+        """Puts the robot at another place, and waits until the planner knows it."""
+        if (pose := pose_stamped(x, y)) != self.pose:
+            self.pose = pose
+            for _ in range(2):  # of the first the planner may have begun with an older pose
+                self.next_facts()
+
     def set_out(self, x=8.0, y=5.0, cells=None) -> None:
         """Publishes a map and a goal and waits until the planner navigates."""
         self.maps.publish(map_message(open_terrain() if cells is None else cells))
@@ -109,6 +116,13 @@ class PlannerPeer:
         """Waits for this number of further waypoints."""
         goal = len(self.waypoints) + count
         self.peer.wait_until(lambda: len(self.waypoints) >= goal, f'{count} waypoints')
+
+    def check_that_no_waypoints_come(self, ticks: int = 10) -> None:
+        """Checks that this number of ticks publishes no waypoint."""
+        begin = int(self.next_facts()['ticks'])  # what was in transit has been received meanwhile
+        count = len(self.waypoints)
+        self.peer.wait_until(lambda: int(self.facts['ticks']) >= begin + ticks, 'ticks')
+        assert len(self.waypoints) == count
 
     @property
     def facts(self) -> Facts:

@@ -240,9 +240,8 @@ def test_a_valid_path_is_returned_again_if_no_shorter_one_is_found_in_time(begin
 
 # ------------------------------------------------------------------------------------------------------ many goals
 def test_a_goal_preempts_the_one_before_it(begin, around):
-    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
-    client.peer.spin(0.2)
+    client = begin(map_with_a_long_path(), **SLOW)
     slow = client.ask((9.7, 9.7))
     assert slow.is_accepted
     client.peer.spin(0.3)
@@ -256,9 +255,8 @@ def test_a_goal_preempts_the_one_before_it(begin, around):
 
 
 def test_a_cancel_ends_a_request_and_the_next_one_is_served(begin, around):
-    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
-    client.peer.spin(0.2)
+    client = begin(map_with_a_long_path(), **SLOW)
     for ask in (client.ask, client.ask_through):
         request = ask((9.7, 9.7))
         assert request.is_accepted
@@ -272,9 +270,8 @@ def test_a_cancel_ends_a_request_and_the_next_one_is_served(begin, around):
 
 
 def test_a_client_that_goes_away_leaves_the_others_alone(begin, around):
-    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
-    client.peer.spin(0.2)
+    client = begin(map_with_a_long_path(), **SLOW)
     for wait_s in (0.0, 0.3):
         other = Peer('other')
         gone = PathClient(other)
@@ -303,9 +300,8 @@ def test_of_a_hundred_requests_at_once_each_ends_and_the_last_one_gets_its_path(
 
 
 def test_both_actions_and_a_navigating_robot_share_a_tick(begin, around):
-    client = begin(map_with_a_long_path(), **{**SLOW, 'expansions_per_tick': 240})
     around.pose = pose_stamped(0.25, 0.25)
-    client.peer.spin(0.2)
+    client = begin(map_with_a_long_path(), **{**SLOW, 'expansions_per_tick': 240})
     around.publish_goal(9.7, 9.7)
     around.wait_for_status('NAVIGATING')
     requests = [client.ask((9.7, 9.7)), client.ask_through((9.0, 0.25), (0.25, 2.0))]
@@ -335,8 +331,8 @@ def test_goals_are_rejected_while_the_planner_is_not_active(nodes, peer, around)
 
 
 def test_requests_in_progress_are_aborted_at_every_deactivation(begin, around):
-    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
+    client = begin(map_with_a_long_path(), **SLOW)
     for i in range(6):
         requests = [ask((9.7, 9.7)) for ask in (client.ask, client.ask, client.ask_through)]
         assert all(request.is_accepted for request in requests)
@@ -355,9 +351,8 @@ def test_requests_in_progress_are_aborted_at_every_deactivation(begin, around):
 
 
 def test_a_node_that_is_shut_down_ends_its_requests_first(begin, around):
-    client = begin(map_with_a_long_path(), **SLOW)
     around.pose = pose_stamped(0.25, 0.25)
-    client.peer.spin(0.2)
+    client = begin(map_with_a_long_path(), **SLOW)
     request = client.ask((9.7, 9.7))
     assert not request.is_done
     client.peer.spin(0.2)
@@ -423,9 +418,8 @@ def test_a_path_through_poses_passes_each_pose_with_its_orientation(begin):
 
 
 def test_the_planning_time_is_what_the_search_took_and_no_more_than_the_client_has_waited(begin, around):
-    client = begin(map_with_a_long_path(), expansions_per_tick=300, max_planning_time_s=60.0)
     around.pose = pose_stamped(0.25, 0.25)
-    client.peer.spin(0.2)
+    client = begin(map_with_a_long_path(), expansions_per_tick=300, max_planning_time_s=60.0)
     request = client.ask((9.7, 9.7))
     _, result = request.end(LONG_S)
     waited_s = time.monotonic() - request.sent_s

@@ -25,15 +25,15 @@ def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
     around = PlannerPeer(peer)
     around.pose = None
     around.wait_for_status('IDLE')
-    check_that_none_come(around)
+    around.check_that_no_waypoints_come()
 
     around.publish_goal(*GROUND.places['b'])
     around.wait_for_status('WAITING_FOR_MAP')
-    check_that_none_come(around)
+    around.check_that_no_waypoints_come()
 
     around.maps.publish(GROUND.message())
     around.wait_for_status('WAITING_FOR_POSE')
-    check_that_none_come(around)
+    around.check_that_no_waypoints_come()
     assert not around.plans
 
     for pose, status in ((OUTSIDE, 'START_OUTSIDE_MAP'), (INSIDE_WALL, 'START_BLOCKED')):
@@ -57,7 +57,7 @@ def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
 
     around.pose = None
     around.wait_for_status('POSE_LOST')
-    check_that_none_come(around)
+    around.check_that_no_waypoints_come()
     assert around.plans.last.poses
     around.pose = pose_stamped(*GROUND.places['a'])
     around.wait_for_status('NAVIGATING')
@@ -73,29 +73,20 @@ def test_each_status_has_its_waypoints_and_its_plan(nodes, peer):
     around.waypoints.clear()
     assert peer.call('tb_planner/cancel', Trigger).success
     around.wait_for_status('CANCELED')
-    check_that_none_come(around)
+    around.check_that_no_waypoints_come()
     stay = [waypoint for waypoint in around.waypoints if place_of(waypoint) != ahead]
     assert [place_of(waypoint) for waypoint in stay] == [GROUND.places['a']]
     assert around.plans.last.poses == []
     assert not peer.call('tb_planner/reset_search', Trigger).success
 
     x, y = GROUND.places['b']
-    around.pose = pose_stamped(x - 0.1, y)
-    peer.spin(0.5)  # the planner receives this before it receives the goal
+    around.move_to(x - 0.1, y)  # the planner receives this before it receives the goal
     around.waypoints.clear()
     around.publish_goal(x, y)
     around.wait_for_status('ARRIVED')
-    check_that_none_come(around)
+    around.check_that_no_waypoints_come()
     assert [place_of(waypoint) for waypoint in around.waypoints] == [(x, y)]
     assert around.plans.last.poses == []
-
-
-def check_that_none_come(around, ticks=10):
-    """Checks that this number of ticks publishes no waypoint."""
-    around.peer.spin(0.2)  # messages in transit
-    count, begin = len(around.waypoints), int(around.next_facts()['ticks'])
-    around.peer.wait_until(lambda: int(around.facts['ticks']) >= begin + ticks, 'ticks')
-    assert len(around.waypoints) == count
 
 
 def check_that_robot_is_to_stay(around):
