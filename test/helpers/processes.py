@@ -2,16 +2,46 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
-from tb_planner.ros.processes import Process, Processes, ros_arguments
+from helpers.forked import Forked, Forker
+from tb_planner.ros.processes import Process, Processes, ros_arguments, signals_held_back
 
 LIMIT_S = 30.0
 """A generous limit for things that take a second or two on an idle machine."""
 
 
+FORKED = ('tb_planner.ros.node', 'tb_planner.ros.simulator_node')
+"""Modules of nodes that are started by the hundred."""
+
+
+class ForkedProcess(Process):
+    """A node that was forked from a process which had imported it."""
+
+    def __init__(self, name: str, process: Forked, output: Path) -> None:
+        self.name, self.output, self._process = name, output, process
+
+
 class Nodes(Processes):
-    """Starts nodes with parameters and remappings: nodes.planner(weight=2.0), nodes.simulator(world='changing')."""
+    """Starts nodes with parameters and remappings: nodes.planner(weight=2.0), nodes.simulator(world='changing').
+
+    With a forker they are forked, if their environment is the forker's.
+    """
+
+    def __init__(self, folder: Path, environment: Mapping[str, str], forker: Forker | None = None) -> None:
+        super().__init__(folder, environment)
+        self._forker = forker
+
+    def start_module(self, module: str, arguments: Iterable[str] = ()) -> Process:
+        forker = self._forker
+        if forker is None or module not in forker.modules or self.environment != forker.environment:
+            return super().start_module(module, arguments)
+        name = module.rpartition('.')[2]
+        output = self.folder / f'{len(self.all)}_{name}.log'
+        with signals_held_back():  # so that a signal cannot lose a process that was just started
+            self.all.append(ForkedProcess(name, forker.fork(module, [*arguments], output), output))
+        return self.all[-1]
 
     def planner(self, *, remaps: dict[str, str] | None = None, **parameters: bool | int | float | str) -> Process:
         """The planner node, which becomes active by itself unless autostart_node is False."""

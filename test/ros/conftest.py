@@ -7,14 +7,16 @@ import importlib.util
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 if importlib.util.find_spec('rclpy'):
     import rclpy
+    from helpers.forked import Forker
     from helpers.peer import Peer
-    from helpers.processes import Nodes
+    from helpers.processes import FORKED, Nodes
     from helpers.scenes import Scene, World, check_ends
 
     from tb_planner.ros.processes import DDS_PROFILES, Domain
@@ -51,12 +53,19 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     domain.close()
 
 
+@pytest.fixture(scope='session')
+def forker(ros_environment: dict[str, str]) -> Iterator['Forker']:
+    """The process that nodes are forked from."""
+    with closing(Forker(FORKED, ros_environment)) as forker:
+        yield forker
+
+
 @pytest.fixture
-def nodes(ros_environment: dict[str, str], tmp_path: Path) -> Iterator['Nodes']:
+def nodes(ros_environment: dict[str, str], forker: 'Forker', tmp_path: Path) -> Iterator['Nodes']:
     """Starts nodes as processes and ends them with the test; their logs are printed if it fails."""
     folder = tmp_path / 'output'
     folder.mkdir()
-    with Nodes(folder, ros_environment) as started:
+    with Nodes(folder, ros_environment, forker) as started:
         yield started
     for process in started.all:
         print(f'--- {process.output.name}, exit code {process.exit_code}\n{process.log_text}')

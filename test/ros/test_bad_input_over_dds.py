@@ -15,10 +15,10 @@ TICKS = 8
 
 
 @pytest.fixture(scope='module')
-def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
+def running(ros_environment, forker, tmp_path_factory) -> Iterator[tuple]:
     """One planner for all tests here, which navigates to a goal; the robot does not move and publishes its pose."""
     folder = tmp_path_factory.mktemp('output')
-    with Nodes(folder, ros_environment) as nodes:
+    with Nodes(folder, ros_environment, forker) as nodes:
         planner = nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
         peer = Peer()
         try:

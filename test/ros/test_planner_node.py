@@ -45,9 +45,9 @@ def leads_to(around, x, y):
 
 
 @pytest.fixture(scope='module')
-def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
+def running(ros_environment, forker, tmp_path_factory) -> Iterator[tuple]:
     """One navigating planner, shared by the tests that change nothing for each other."""
-    with Nodes(tmp_path_factory.mktemp('output'), ros_environment) as nodes:
+    with Nodes(tmp_path_factory.mktemp('output'), ros_environment, forker) as nodes:
         planner = nodes.planner(**SMALL)
         peer = Peer()
         try:

@@ -19,9 +19,9 @@ needs_nav2 = pytest.mark.skipif(not NAV2, reason='nav2_msgs is not installed')
 
 
 @pytest.fixture(scope='module')
-def running(ros_environment, tmp_path_factory) -> Iterator[tuple]:
+def running(ros_environment, forker, tmp_path_factory) -> Iterator[tuple]:
     """One planner for all tests here, with Nav2's actions where they are installed."""
-    with Nodes(tmp_path_factory.mktemp('output'), ros_environment) as nodes:
+    with Nodes(tmp_path_factory.mktemp('output'), ros_environment, forker) as nodes:
         planner = nodes.planner(robot_radius_m=0.1, inflation_radius_m=0.2, nav2=NAV2, cleared_map_timeout_s=0.0)
         peer = Peer()
         try:
