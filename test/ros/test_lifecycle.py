@@ -110,7 +110,7 @@ def test_shut_down_in_every_state_under_load(nodes, peer, state):
     around.peer.spin(0.3)
     assert around.change_state(SHUTDOWNS[state])
     assert around.state() == 'finalized'
-    assert subscribed_topics(around) == set()
+    peer.wait_until(lambda: not subscribed_topics(around), 'it subscribes to nothing')
     planner.send(signal.SIGTERM)
     assert wait_for(lambda: planner.exit_code is not None)
     assert planner.exit_code == 0, planner.log_text
@@ -177,7 +177,7 @@ def test_an_exception_in_a_transition_is_logged_with_its_cause(nodes, peer, tran
     for text in ('Traceback', 'the cupboard is locked', 'no such shelf', 'released everything after an error'):
         assert text in planner.log_text
     assert around.state() == 'unconfigured'
-    assert subscribed_topics(around) == set()
+    peer.wait_until(lambda: not subscribed_topics(around), 'it subscribes to nothing')
     if transition not in ('configure', 'activate'):
         bring_to(around, 'active')  # nothing is left over that would prevent it
         around.set_out()

@@ -148,9 +148,11 @@ def test_restarts_are_shown_where_they_were_with_their_reason(around):
 def test_the_summary_has_a_line_for_everything_that_people_ask_first(around):
     summaries = around.peer.subscribe('tb_planner/summary', String, LATCHED)
     around.peer.call('tb_planner/reset_search', Trigger)
-    around.peer.wait_until(
-        lambda: summaries and yaml.safe_load(summaries.last.data)['last_restart'] == 'requested', 'the restart'
-    )
+
+    def is_under_way(summary):
+        return summary['last_restart'] == 'requested' and summary['distance_to_goal_m'] is not None
+
+    around.peer.wait_until(lambda: summaries and is_under_way(yaml.safe_load(summaries.last.data)), 'the restart')
     lines = summaries.last.data.splitlines()
     summary = yaml.safe_load(summaries.last.data)
     assert [line.partition(':')[0] for line in lines] == list(summary) == list(SUMMARY)
