@@ -539,13 +539,13 @@ def test_the_strip_is_dragged_and_the_map_moved_and_zoomed(shown):
     page.drag((left + width / 2, top + 50), (left + width + 80, top + 50))
     page.wait_for(SETTLED)
     assert page.run('tbPlanner.target') == record.ticks - 1
-    x, y = page.run('tbPlanner.scene.pointOf(10, 10)')
+    x, y = page.run('tbPlanner.scene.pointOf(10.5, 10.5)')
     ox, oy, _, _ = page.box_of('map')
     page.mouse('mouseWheel', ox + x, oy + y, deltaX=0, deltaY=-300)
     page.wait_for('!tbPlanner.scene.isFitted')
-    assert page.run('tbPlanner.scene.pointOf(10, 10)') == pytest.approx([x, y], abs=1)
+    assert page.run('tbPlanner.scene.pointOf(10.5, 10.5)') == pytest.approx([x, y], abs=1)
     page.drag((ox + x, oy + y), (ox + x + 60, oy + y + 30))
-    assert page.run('tbPlanner.scene.pointOf(10, 10)') == pytest.approx([x + 60, y + 30], abs=1)
+    assert page.run('tbPlanner.scene.pointOf(10.5, 10.5)') == pytest.approx([x + 60, y + 30], abs=1)
     assert 'cell 10, 10' in page.run('document.getElementById("pointed").textContent')
 
 

@@ -34,7 +34,7 @@ def at_a_moment(browser, url):
     go_to(page, 17)
     page.run('tbPlanner.zoom(3)')
     page.run('tbPlanner.scene.moveTo(20, 12)')
-    page.run('tbPlanner.pin([21, 11])')
+    page.run('tbPlanner.inspector.pin([21, 11])')
     for layer in ('open', 'trail'):
         page.run(f"document.querySelector('[data-layer={layer}]').click()")
     page.wait_for(SETTLED)
@@ -57,7 +57,7 @@ def test_a_copied_link_leads_to_the_same_moment(browser, example):
         assert other.run('[tbPlanner.target, tbPlanner.replay.tick, tbPlanner.isPlaying]') == [17, 17, False]
         assert other.run(PLACE) == pytest.approx(place, rel=1e-3)
         assert other.run(HIDDEN) == ['open', 'trail']
-        assert other.run('tbPlanner.pinned') == [21, 11]
+        assert other.run('tbPlanner.inspector.cell') == [21, 11]
         assert other.complaints() == []
         other.close()
 

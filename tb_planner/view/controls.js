@@ -75,9 +75,10 @@ class Controls {
     const goal = this.tool === 'goal' ? this.placeAt(px, py) : undefined;
     if (goal) this.page.send({ goal });
     const mark = this.tool === 'move' ? this.page.scene.why.markAt(px, py) : undefined;
-    if (!mark) return;
-    this.page.pause();
-    this.page.goTo(mark.tick);
+    if (mark) {
+      this.page.pause();
+      this.page.goTo(mark.tick);
+    } else if (this.tool === 'move') this.page.inspector.toggle(this.page.scene.cellAt(px, py).map(Math.floor));
   }
 
   // Sends points from one position to another, close enough to make a line.
@@ -184,7 +185,10 @@ class Controls {
       if (pointers.size === 2) pinch = spread().far;
     });
     map.addEventListener('pointermove', (event) => {
-      if (isMain) this.point(event.offsetX, event.offsetY);
+      if (isMain) {
+        this.pointer = [event.offsetX, event.offsetY];
+        this.point(...this.pointer);
+      }
       const before = pointers.get(event.pointerId);
       if (!before) return;
       if (pressed && Math.hypot(event.offsetX - pressed[0], event.offsetY - pressed[1]) > CLICK_PX) pressed = undefined;
@@ -210,6 +214,7 @@ class Controls {
       });
     }
     map.addEventListener('pointerleave', () => {
+      this.pointer = undefined;
       $('pointed').textContent = '';
       this.showMark();
     });
@@ -227,16 +232,24 @@ class Controls {
     this.showMark(scene.why.markAt(px, py));
     const [x, y] = scene.cellAt(px, py);
     this.page.measure.point(x, y);
+    const text = this.describe(x, y);
+    if ($('pointed').textContent !== text) $('pointed').textContent = text;
+  }
+
+  // The read-out follows the tick.
+  pointAgain() {
+    if (this.pointer) this.point(...this.pointer);
+  }
+
+  describe(x, y) {
+    const { replay } = this.page;
     const [cx, cy] = [Math.floor(x), Math.floor(y)];
-    if (cx < 0 || cy < 0 || cx >= replay.width || cy >= replay.height) {
-      $('pointed').textContent = '';
-      return;
-    }
+    if (cx < 0 || cy < 0 || cx >= replay.width || cy >= replay.height) return '';
     const s = cy * replay.width + cx;
     const { facts } = replay.map;
     const metres = facts.origin ? ` · ${toMetres(facts, x, y).map((value) => value.toFixed(2)).join(', ')} m` : '';
     const met = ['', ' · open', ' · expanded'][replay.search[s]];
-    $('pointed').textContent = `cell ${cx}, ${cy}${metres} · ${className(replay.cells[s])}${met}`;
+    return `cell ${cx}, ${cy}${metres} · ${className(replay.cells[s])}${met}`;
   }
 
   // Explains the restart whose mark is under the pointer.
@@ -257,6 +270,10 @@ class Controls {
     const inSelect = event.target instanceof Element && event.target.matches('select, input[type=text]');
     const onButton = event.target instanceof HTMLButtonElement || (event.target instanceof HTMLInputElement && event.target.type === 'checkbox');
     const far = event.shiftKey ? 10 : 1;
+    if (!inSelect && !(onButton && event.key === 'Enter') && this.page.inspector.key(event)) {
+      event.preventDefault();
+      return;
+    }
     const actions = {
       ArrowLeft: () => this.page.step(-far),
       ArrowRight: () => this.page.step(far),
@@ -280,6 +297,7 @@ class Controls {
       f: () => this.page.setFollowing(!this.page.isFollowing),
       d: () => this.page.toggleTheme(),
       m: () => this.page.measure.set(!this.page.measure.isOn),
+      c: () => this.page.inspector.toggleCursor(),
       Escape: () => this.page.measure.set(false),
       '?': () => $('help').showModal(),
       ' ': () => this.page.toggle(),

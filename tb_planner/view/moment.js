@@ -35,7 +35,8 @@ class Moment {
       parts.push(`view=${values.map((value) => Number(value.toFixed(3))).join(',')}`);
     }
     parts.push(`hide=${[...scene.hidden].join(',')}`);
-    if (page.pinned) parts.push(`cell=${page.pinned.join(',')}`);
+    const { cell } = page.inspector;
+    if (cell) parts.push(`cell=${cell.join(',')}`);
     return `#${parts.join('&')}`;
   }
 
@@ -47,7 +48,7 @@ class Moment {
     const { page } = this;
     if (hidden) this.hide(hidden);
     if (view) page.scene.place(...view);
-    if (cell) page.pin(cell);
+    if (cell) page.inspector.pin(cell);
     if (tick !== undefined && !page.isLive) {
       page.pause();
       page.goTo(tick);

@@ -28,6 +28,7 @@ class Page {
     this.controls = new Controls(this);
     this.moment = new Moment(this);
     this.measure = new Measure(this);
+    this.inspector = new Inspector(this);
     this.resize();
   }
 
@@ -224,7 +225,10 @@ class Page {
 
   draw() {
     this.scene.draw();
-    if (this.scene.scale) this.measure.draw();
+    if (!this.scene.scale) return;
+    this.inspector.draw();
+    this.measure.draw();
+    this.controls.pointAgain();
   }
 
   showPlaying() {
@@ -262,11 +266,6 @@ class Page {
 
   zoom(factor, x, y) {
     this.scene.zoom(factor, x, y);
-    this.redraw();
-  }
-
-  pin(cell) {
-    this.pinned = cell;
     this.redraw();
   }
 

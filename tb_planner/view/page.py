@@ -17,6 +17,7 @@ SCRIPTS = (
     'scene.js',
     'why.js',
     'metres.js',
+    'inspect.js',
     'timeline.js',
     'strips.js',
     'range.js',

@@ -3,9 +3,10 @@
 
 const MAGIC = [0x54, 0x42, 0x52, 0x55, 0x4e, 0x0d, 0x0a, 0x01];
 const NEW_SEARCH = 1, NEW_ROUTE = 2, HAS_POSE = 4, HAS_WAYPOINT = 8;
+const COST_LEVELS = 32; // classes between a cost and twice that cost
 const HIGHEST_COST = 250, UNKNOWN = 251, UNKNOWN_BLOCKED = 252, INFLATED = 253, OBSTACLE = 254;
 const BATCH = 16; // chunks decompressed in parallel
-const SHARES = { expanded: 'expanded_bytes', changes: 'change_bytes', route: 'route_bytes' };
+const SHARES = { expanded: 'expanded_bytes', parents: 'parent_bytes', changes: 'change_bytes', route: 'route_bytes' };
 const EACH_TICK = [
   'time_us', 'duration_us', 'flags', 'left', 'back', 'expansions', 'open_size',
   'x', 'y', 'yaw', 'waypoint_x', 'waypoint_y', ...Object.values(SHARES),
@@ -127,6 +128,8 @@ const PER_TICK = {
   chunk: Uint32Array,
   expandedAt: Uint32Array,
   expandedEnd: Uint32Array,
+  parentsAt: Uint32Array,
+  parentsEnd: Uint32Array,
   changesAt: Uint32Array,
   changesEnd: Uint32Array,
   routeAt: Uint32Array,
@@ -139,6 +142,8 @@ const PER_TICK = {
 
 // A record may come from anywhere: this checks what the rest of the page relies on.
 function check(head, columns) {
+  columns.parents ??= new Uint8Array(0); // older records lack both
+  columns.parent_bytes ??= new Array(Math.min(head.count, columns.flags?.length || 0)).fill(0);
   for (const name of EACH_TICK) {
     if (columns[name]?.length !== head.count) throw new Error(`The record is inconsistent: ${name} must have one value for each tick.`);
   }
@@ -153,11 +158,12 @@ class Record {
     this.head = {};
     this.ticks = 0;
     for (const [name, Type] of Object.entries(PER_TICK)) this[name] = new Series(Type);
-    this.chunks = []; // {expanded, changes, route}
+    this.chunks = []; // {expanded, parents, changes, route}
     this.maps = []; // {tick, facts, cells}
     this.statuses = []; // {tick, status}, as are the others
     this.goals = [];
     this.restarts = [];
+    this.searches = [];
     this.gaps = [];
   }
 
@@ -193,8 +199,8 @@ class Record {
   appendTicks(head, columns) {
     check(head, columns);
     this.appendEvents(head, columns.map);
-    this.chunks.push({ expanded: columns.expanded, changes: columns.changes, route: columns.route });
-    const at = { expanded: 0, changes: 0, route: 0, roots: 0 };
+    this.chunks.push({ expanded: columns.expanded, parents: columns.parents, changes: columns.changes, route: columns.route });
+    const at = { expanded: 0, parents: 0, changes: 0, route: 0, roots: 0 };
     for (let i = 0; i < head.count; i++) {
       const tick = this.ticks;
       const flags = columns.flags[i];
@@ -213,6 +219,7 @@ class Record {
       this.root.push(flags & NEW_SEARCH ? columns.roots[at.roots++] - 1 : -1);
       this.chunk.push(this.chunks.length - 1);
       this.share('expanded', columns.expanded_bytes[i], at);
+      this.share('parents', columns.parent_bytes[i], at);
       this.share('changes', columns.change_bytes[i], at);
       this.share('route', columns.route_bytes[i], at);
       this.routeTick.push(flags & NEW_ROUTE ? tick : tick ? this.routeTick.last : -1);
@@ -243,6 +250,7 @@ class Record {
       }
       if ('status' in event) this.statuses.push(event);
       if ('goal' in event) this.goals.push(event);
+      if (event.search) this.searches.push(event);
       if (event.restarts) this.restarts.push(event);
       if (event.lost) this.gaps.push(event);
     }
