@@ -21,7 +21,8 @@ build: $(VENV)/installed  ## make a virtual environment with tb_planner and its 
 	@$(BIN)/python setup.py -q build_ext --inplace
 
 demo: $(VENV)/runnable  ## let a simulated robot drive through a changing office on ROS 2; VIEW=1 shows it in a browser
-	@$(BIN)/python setup.py -q build_ext --inplace
+	@trap 'echo; exit 130' INT; $(BIN)/python setup.py -q build_ext --inplace 2> $(VENV)/build.log; \
+		status=$$?; cat $(VENV)/build.log >&2; exit $$status  # Ctrl-C prints no traceback
 	@$(BIN)/python -m tb_planner demo $(if $(VIEW),--view) $(DEMO)
 
 # two workers per core: the tests of nodes wait for messages half of their time. The files of test/ros, the slowest, are
