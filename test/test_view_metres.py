@@ -86,7 +86,7 @@ def expected_lengths(unit):
     ahead = ROUTE[-LEFT - 1 :]
     route = sum(math.dist(a, b) for a, b in pairwise(ahead))
     end, goal = ((x + 0.5, y + 0.5) for x, y in (ROUTE[-1], GOAL_CELL))
-    return {'Route': route * unit, 'Backtracking': BACK * unit, 'To the goal': (route + math.dist(end, goal)) * unit}
+    return {'Route': route * unit, 'Backtracking': BACK * unit, 'To go': (route + math.dist(end, goal)) * unit}
 
 
 def test_route_driven_to_go_and_speed_are_in_metres(page):
@@ -94,7 +94,7 @@ def test_route_driven_to_go_and_speed_are_in_metres(page):
     for name, length in expected_lengths(SIZE_M).items():
         value = re.fullmatch(r'(?:≥ )?([\d.]+) m', shown[name])
         assert float(value.group(1)) == pytest.approx(length, abs=0.006), name
-    assert shown['To the goal'].startswith('≥')  # the route does not reach the goal
+    assert shown['To go'].startswith('≥')  # the route does not reach the goal
     assert shown['Driven'] == f'{SPEED * TICK_S * (TICKS - 2):.2f} m'
     assert shown['Speed'] == f'{SPEED:.2f} m/s'
     go_to(page, 0)

@@ -56,7 +56,7 @@ class Figures {
       ['Open list', count(value('openSize'))],
       ['Route', lengths.text(lengths.ahead(tick), tick)],
       ['Backtracking', lengths.text(lengths.ahead(tick, value('back')), tick)],
-      ['To the goal', lengths.text(toGo.length, tick, toGo.isLeast)],
+      ['To go', lengths.text(toGo.length, tick, toGo.isLeast)],
       ['Driven', lengths.text(lengths.driven(tick), tick)],
       ['Speed', speed === undefined ? '–' : `${lengths.text(speed, tick)}/s`],
       ['Cells blocked', blocked ? count(blocked) : '–'],
