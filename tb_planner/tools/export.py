@@ -105,7 +105,7 @@ class Moment(NamedTuple):
 
     @property
     def distance_to_go_m(self) -> float | None:
-        """The way along the route, and straight on from its end to the goal; None without a pose or a goal."""
+        """The distance along the route, and straight on from its end to the goal; None without a pose or a goal."""
         if self.pose is None or self.goal is None:
             return None
         return length_m(np.vstack([self.pose[:2], self.route[1:], self.goal]))

@@ -49,7 +49,7 @@ class Tree {
     return this.when[s] >= 0 && this.when[s] <= this.tick;
   }
 
-  // The parent of an expanded state; undefined for the root, and if the record does not tell.
+  // The parent of an expanded state; undefined for the root, and if the record does not hold it.
   parent(s) {
     const step = STEPS[this.directions[s]];
     if (!step) return undefined;
@@ -95,7 +95,7 @@ class Tree {
   }
 
   // g of the states of a branch from the root on: {g, isNear, isLeast}. A step costs what it did when its first state
-  // was expanded. The classes of cells are as near as 1 %, and those of unknown cells do not tell a cost.
+  // was expanded. The classes of cells are as near as 1 %, and those of unknown cells have no cost.
   costs(branch, classAt) {
     const from = branch.findIndex((s) => this.known.has(s));
     let sum = from < 0 ? { g: 0, isNear: false, isLeast: false } : this.known.get(branch[from]);
