@@ -286,6 +286,7 @@ class Controls {
       a: () => this.page.range.begin(this.page.target),
       b: () => this.page.range.end(this.page.target),
       x: () => this.page.range.clear(),
+      e: () => $('export-dialog').showModal(),
       g: () => this.page.companion?.goToDifference(),
       l: () => this.page.range.loop(!this.page.range.isLooping),
       '[': () => this.page.toRestart(-1),

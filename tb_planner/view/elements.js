@@ -13,6 +13,7 @@ const ICONS = {
   'restart-after': '<path d="M16 7l5 5-5 5"/><path class="solid" stroke-width="1" d="M3 8h9l-4.5 8z"/>',
   overrun: '<path d="M3 10h2M8 10h2"/><path class="solid" d="M5 19V4h3v15z"/><path d="M14 7l5 5-5 5"/>',
   'status-change': '<path d="M5 20V5h8l-2 3.5 2 3.5H5"/><path d="M16 8l4 4-4 4"/>',
+  export: '<path d="M12 4v10M8 10l4 4 4-4M5 17v3h14v-3"/>',
   loop: '<path d="M17 3l3 3-3 3M20 6H8a4 4 0 0 0-4 4v1M7 21l-3-3 3-3M4 18h12a4 4 0 0 0 4-4v-1"/>',
   'zoom-fit': '<path d="M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5"/>',
   follow: '<circle cx="12" cy="12" r="3" class="solid"/><path d="M12 3v4M12 17v4M3 12h4M17 12h4"/>',

@@ -54,7 +54,8 @@ class Lengths {
     const cells = this.record.route(tick);
     const sums = new Float64Array(cells.length / 2);
     for (let i = 1; i < sums.length; i++) {
-      sums[i] = sums[i - 1] + Math.hypot(cells[2 * i] - cells[2 * i - 2], cells[2 * i + 1] - cells[2 * i - 1]);
+      const dx = cells[2 * i] - cells[2 * i - 2], dy = cells[2 * i + 1] - cells[2 * i - 1];
+      sums[i] = sums[i - 1] + Math.sqrt(dx * dx + dy * dy); // Math.hypot takes ten times as long
     }
     this.route = { from, cells, sums };
     return this.route;

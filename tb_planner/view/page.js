@@ -18,6 +18,7 @@ class Page {
     this.timeline = new Timeline($('times'), this.record);
     this.timeline.strips = new Strips(this.timeline);
     this.range = new PlayRange(this);
+    this.export = new Export(this);
     this.target = 0;
     this.time = 0; // of the record, while it plays
     this.isPlaying = this.isFollowing = this.isLive = this.isBehind = false;
@@ -220,6 +221,7 @@ class Page {
     const isOtherThere = !this.companion || this.companion.frame(this.target);
     this.timeline.show(this.target);
     this.isSettled = isThere && isOtherThere && !this.isPlaying && this.scene.why.isComplete;
+    this.export.frame(isThere && isOtherThere);
     if (!this.isSettled) this.redraw();
   }
 

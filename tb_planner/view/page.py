@@ -22,6 +22,7 @@ SCRIPTS = (
     'strips.js',
     'range.js',
     'compare.js',
+    'export.js',
     'figures.js',
     'moment.js',
     'opening.js',
