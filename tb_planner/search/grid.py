@@ -18,12 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, Cell
 from tb_planner.search import kernel
-from tb_planner.search.grid_math import DIAGONAL
+from tb_planner.search.grid_math import DIAGONAL, MAX_G
 
 COST_STEPS = 16  # costs are multiples of 1/16: sums of them are exact, and ties are ties
 MAX_COST = (2**16 - 1) // COST_STEPS
 MAX_STATES = 2**31 - 1
-MAX_G = 2**43 - 1  # what the kernel has room for
 
 BLOCKED = 0  # in terrain
 NORTH, EAST, SOUTH, WEST, NORTH_EAST, SOUTH_EAST, SOUTH_WEST, NORTH_WEST = (1 << d for d in range(8))

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 STRAIGHT, DIAGONAL = 985, 1393
 FAR = 1 << 62  # infinity: an f or a cost that nothing has
+MAX_G = 2**43 - 1  # the largest cost that a state's word has room for
 ROOT = 8  # the "direction" of a tree's root
 NONE = -1  # no state, no place
 MAX_TRAIL = 4096  # moves that a run() makes at most
@@ -71,23 +72,17 @@ def successor_table(neighbours: int, weighted: bool) -> memoryview:
     """By 256 * direction from the parent + legal moves: the moves that can lead to something new.
 
     The parent has been expanded: what it reaches in one step at no greater cost than through s needs no second look.
-    After a straight step these are the step back, the diagonals back, and each side whose diagonal back is legal (else
-    the parent could not step there); after a diagonal step, the step back and the straight steps next to it. With
-    costs every move can lead to something new.
+    That is the step back and the steps next to it, whatever cells cost. Where all cost the same, it is also each side
+    after a straight step whose diagonal back is legal (else the parent could not step there).
     """
     moves = np.arange(256, dtype=np.uint8)
     table: NDArray[Any] = np.tile(moves, (ROOT + 1, 1))
-    for d in range(0 if weighted else neighbours):
-        back = _turned(d, 4)
-        if neighbours == 4:
-            table[d] &= ~back
-        elif d >= 4:
-            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
-        else:
+    for d in range(neighbours):
+        if neighbours == 8 and d < 4 and not weighted:
             for turn in (2, 6):
                 diagonal_back = _turned(d, turn + 1 if turn == 2 else turn - 1)
                 table[d] = np.where(moves & diagonal_back, table[d] & ~_turned(d, turn), table[d])
-            table[d] &= ~(back | _turned(d, 3) | _turned(d, 5))
+        table[d] &= ~(_turned(d, 4) | _turned(d, 3) | _turned(d, 5))
     return _view(table.reshape(-1))
 
 

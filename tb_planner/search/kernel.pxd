@@ -6,17 +6,26 @@ from tb_planner.search.grid_math cimport (
 
 cdef long long FAR
 
+cdef inline unsigned long long word_of(unsigned long long stamp, long long g, int direction) noexcept nogil:
+    return stamp | (0x7FFFFFFFFFFULL - g) << 5 | direction
+
+cdef inline long long cost_of(unsigned long long word) noexcept nogil:
+    return ~word >> 5 & 0x7FFFFFFFFFFULL
+
+cdef inline unsigned long long minus(unsigned long long a, unsigned long long b) noexcept nogil:
+    return a - b
+
 cdef enum:
     DIRECTION = 15
     CLOSED = 16
+    G = 5
     STAMP = 48
     SEARCHES = 65535
     REMEMBERED = 32767
-    PAGE_BITS = 12
-    PAGE = 4096
-    BEYOND = 4095
-    LIST = -1
-    SHORT_LIST = 8
+    UNIFORM = 0
+    GRADED = 1
+    GENERAL = 2
+    SORTED_AT_ONCE = 8
     SEARCH = 0
     TRACE = 1
     REASONS = 32
@@ -51,7 +60,8 @@ cdef class Search:
     cdef bint learn
     cdef bint path_switch
     cdef bint shortcut
-    cdef bint plain  # no learned h, heap, costs or re-opening, and g counts
+    cdef int kind  # UNIFORM, GRADED or GENERAL
+    cdef bint reopen_in_bucket  # a closed state is re-opened if its new f is in the lowest bucket
     cdef bint check_route
     cdef bint restart_when_refused
     cdef bint must_act
@@ -65,6 +75,9 @@ cdef class Search:
     cdef unsigned long long[::1] word
     cdef unsigned int search
     cdef unsigned long long stamp  # the search number in its place in a word
+    cdef unsigned long long newest  # what is subtracted from words before they are compared
+    cdef unsigned long long settled  # bits that do not count then
+    cdef bint reopened  # some state, since the flag was lowered
     cdef int swept
     cdef readonly int s_goal
     cdef readonly int s_root
@@ -84,23 +97,19 @@ cdef class Search:
     cdef int[::1] next  # in a heap: the state at this place
     cdef int[::1] prev  # in a heap: the place of this state
     cdef readonly int open_size
-    cdef long long base  # the page of directory entry 0
-    cdef unsigned long long directory_top
-    cdef unsigned long long[::1] directory
-    cdef int[::1] page_of
-    cdef int[::1] first
-    cdef unsigned long long[::1] page_top
-    cdef unsigned long long[::1] page_bits
-    cdef int[::1] head
-    cdef int[::1] owner
-    cdef int[::1] free
-    cdef int free_count
-    cdef int low  # the lowest list, or NONE: to be found
-    cdef long long low_f  # its f, or -1
+    cdef int shift  # a bucket has 2**shift values of f
+    cdef long long bucket_width  # 2**shift
+    cdef int buckets  # a power of two: bucket b has the place b % buckets in the ring
+    cdef int[::1] head  # by place: the bucket's first state, or NONE
+    cdef unsigned long long[::1] marks  # of places whose bucket has states
+    cdef unsigned long long[::1] upper_marks  # of words of marks that are not 0
+    cdef long long low_bucket  # the lowest
+    cdef long long top_bucket  # none has been higher
+    cdef int far  # the first of the states beyond the ring
+    cdef long long far_bucket  # no bucket of theirs is lower
+    cdef int unsorted  # the first of those that are being sorted in
+    cdef bint careful  # see look_out()
     cdef long long f_min  # set by open_min()
-    cdef int pages
-    cdef long long hint  # the page (f >> 12) last inserted into, or NONE
-    cdef int hint_page
     cdef long long[::1] f_of  # heap only
     cdef unsigned int[::1] order  # heap only
     cdef unsigned int inserted
@@ -157,40 +166,29 @@ cdef class Search:
     cdef long long octile(self, int dx, int dy) noexcept nogil
     @cython.locals(y='int', v='int')
     cdef long long h_between(self, int s, int t) noexcept nogil
-    cdef long long h(self, int s, int x, int y) noexcept nogil
     @cython.locals(y='int')
+    cdef long long h(self, int s) noexcept nogil
     cdef long long f(self, int s) noexcept nogil
-    @cython.locals(number='int', age='int', h='long long', learned='long long', g='long long', stamp='unsigned long long')
-    cdef void initialize_state(self, int s, int x, int y) noexcept nogil
-    @cython.locals(d='long long')
-    cdef int entry(self, long long f) noexcept nogil
-    @cython.locals(i='int')
-    cdef void open_entry(self, int d, int page) noexcept nogil
-    cdef int take_page(self) noexcept nogil
-    @cython.locals(i='int', page='int')
-    cdef void close_entry(self, int d) noexcept nogil
-    cdef bint is_open_entry(self, int d) noexcept nogil
-    cdef void link(self, int s, int before) noexcept nogil
-    cdef void lose_lowest(self) noexcept nogil
+    @cython.locals(number='int', age='int', h='long long', learned='long long')
+    cdef void initialize_state(self, int s, int dx, int dy) noexcept nogil
+    cdef void mark(self, int i) noexcept nogil
+    cdef void unmark(self, int i) noexcept nogil
+    @cython.locals(marks='unsigned long long', word='int')
+    cdef int first_marked(self, int i) noexcept nogil
+    @cython.locals(bucket='long long', i='int', after='int')
     cdef void bucket_insert(self, int s, long long f) noexcept nogil
-    @cython.locals(d='int')
-    cdef void insert_by_directory(self, int s, long long f) noexcept nogil
-    @cython.locals(unit='int', word='int', b='int')
-    cdef void page_insert(self, int s, long long f, int page) noexcept nogil
-    @cython.locals(before='int', after='int', d='int', page='int', unit='int', word='int', b='int')
+    @cython.locals(i='int', before='int', after='int')
     cdef void bucket_remove(self, int s, long long f) noexcept nogil
-    @cython.locals(page='int', s='int', unit='int', after='int')
-    cdef int empty_entry(self, int d, int chain) noexcept nogil
-    @cython.locals(s='int')
-    cdef void insert_chain(self, int chain) noexcept nogil
-    @cython.locals(chain='int', i='int', highest='int')
-    cdef void spread(self, int d) noexcept nogil
-    @cython.locals(chain='int', i='int')
-    cdef void rebase(self, long long f) noexcept nogil
-    @cython.locals(s='int', best='int', f='long long')
-    cdef int lowest_of_list(self, int d, int most) noexcept nogil
-    @cython.locals(i='int', d='int', s='int', page='int')
-    cdef int find_lowest(self) noexcept nogil
+    cdef void move_to(self, long long bucket) noexcept nogil
+    @cython.locals(is_mixed='bint')
+    cdef void look_out(self) noexcept nogil
+    @cython.locals(here='int', i='int', bucket='long long')
+    cdef int next_bucket(self) noexcept nogil
+    cdef void insert_far(self, int s, long long bucket) noexcept nogil
+    @cython.locals(n='int', s='int')
+    cdef void sort_far_states(self) noexcept nogil
+    @cython.locals(bucket='long long')
+    cdef bint may_expand(self, int s) noexcept nogil
     cdef bint goes_before(self, int s, int t) noexcept nogil
     cdef void put(self, int s, int place) noexcept nogil
     cdef void sift_up(self, int s, int place) noexcept nogil
@@ -199,26 +197,40 @@ cdef class Search:
     cdef void open_insert(self, int s, long long f) noexcept nogil
     @cython.locals(last='int', place='int')
     cdef void open_remove(self, int s, long long f) noexcept nogil
-    @cython.locals(b='int', after='int', page='int')
+    @cython.locals(i='int', after='int')
     cdef void open_pop(self, int s) noexcept nogil
+    @cython.locals(s='int')
     cdef int open_min(self) noexcept nogil
     @cython.locals(i='int')
     cdef void open_clear(self, long long f) noexcept nogil
+    @cython.locals(widest='long long')
+    cdef void set_order(self) noexcept nogil
     @cython.locals(chunk='int', number='int', age='int')
     cdef void sweep(self) noexcept nogil
     cdef void begin_search(self, int s_goal) noexcept nogil
     cdef void set_goal(self, int s_goal) noexcept nogil
-    @cython.locals(y='int', x='int', h='long long')
+    @cython.locals(y='int', f='long long')
     cdef void initialize_search(self) noexcept nogil
     @cython.locals(f='long long')
     cdef long long lowest_f(self) noexcept nogil
     cdef void restart(self, int reason) noexcept nogil
     cdef void forget_path(self) noexcept nogil
-    @cython.locals(word='unsigned long long', old='long long', h='long long')
-    cdef void relax(self, int t, int direction, long long g, int x, int y, bint plain) noexcept nogil
+    @cython.locals(word='unsigned long long')
+    cdef inline void relax(
+        self, int t, int direction, long long length, unsigned long long reached, int cost, int dx, int dy, int kind
+    ) noexcept nogil
+    @cython.locals(old='unsigned long long', h='long long', f='long long', f_old='long long')
+    cdef void reach_plainly(self, int t, unsigned long long word, int dx, int dy) noexcept nogil
+    @cython.locals(old='unsigned long long', is_known='bint', h='long long', f='long long', f_old='long long')
+    cdef void reach(self, int t, unsigned long long word, int dx, int dy) noexcept nogil
+    cdef void reach_goal(self, unsigned long long word) noexcept nogil
+    cdef bint may_reopen(self, long long f) noexcept nogil
     cdef long long through(self, int s, int t, long long length) noexcept nogil
-    @cython.locals(w='int', y='int', x='int', g='long long', moves='int', t='int')
-    cdef void expand(self, int s, bint plain) noexcept nogil
+    @cython.locals(
+        w='int', y='int', dx='int', dy='int', word='unsigned long long', reached='unsigned long long', moves='int',
+        cost='int',
+    )
+    cdef inline void expand(self, int s, int kind) noexcept nogil
     @cython.locals(s='int')
     cdef void best_first_search(self, long long k) noexcept nogil
     cdef int on_path(self, int i) noexcept nogil

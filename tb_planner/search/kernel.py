@@ -8,16 +8,17 @@ validated here: `grid` and `planner` do that.
 
 A state is an int, s = y * width + x. What a search knows of it is one 64-bit word:
 
-    search number (16 bits) | g (43 bits) | closed (1 bit) | direction from its parent (4 bits)
+    search number (16 bits) | MAX_G - g (43 bits) | closed (1 bit) | direction from its parent (4 bits)
 
 so a state belongs to the running search if its number is that search's, and a new search starts without touching any.
+The larger word has the better path: a state that the running search does not know has an older number, which counts as
+smaller even when numbers have come round. So one comparison decides whether a successor is of interest.
 Legal steps come from `moves`, one bit a direction, which also keeps the search inside the grid.
 
-Open orders by f. For ties 'lifo' it is a bucket queue: one doubly linked list for every value of f, newest first. The
-lists of 4096 neighbouring values of f are a page; a directory of 4096 pages is a window on f that moves when it must.
-Bitmaps lead to the lowest list. A bit in an upper word means that the word below it is valid, so nothing is ever
-cleared. Pages are few: the highest entries give theirs up and keep their states in one unordered list until their turn
-comes.
+Open orders by f. For ties 'lifo' it is a bucket queue: a ring of buckets, each for 2**shift neighbouring values of f,
+as a doubly linked list, newest state first. Bitmaps lead to the lowest bucket. States beyond the ring are in one list;
+when their turn comes they are sorted into the ring, some in the time of each expansion. The result is exact all the
+same, see set_order().
 For ties 'larger_g' Open is a binary heap by f, then larger g, then last in, first out, as in the papers' experiments.
 """
 
@@ -28,7 +29,7 @@ try:
 except ImportError:
     from tb_planner.search.grid_math import no_cython as cython
 
-from tb_planner.search.grid_math import FAR, offsets, step_lengths, successor_table, zeros
+from tb_planner.search.grid_math import FAR, MAX_G, offsets, step_lengths, successor_table, zeros
 
 COMPILED = cython.compiled
 
@@ -50,18 +51,28 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
     )
 
     DIRECTION, CLOSED = 15, 16  # in a state's word
-    STAMP = 48  # the search number starts at this bit
+    G, STAMP = 5, 48  # MAX_G - g and the search number start at these bits
     SEARCHES = 65535  # search numbers are 1 to this, round and round
     REMEMBERED = 32767  # a state of an older search than that is swept away
-    PAGE_BITS, PAGE = 12, 4096  # values of f in a page, and pages in the directory
-    BEYOND = 4095  # the directory's last entry: all that lies beyond the window
-    LIST = -1  # in page_of: no page, one unordered list
-    SHORT_LIST = 8  # a list of up to this many states is searched rather than spread over a page
+    UNIFORM, GRADED, GENERAL = 0, 1, 2  # kinds of searches that have code of their own, see expand()
+    SORTED_AT_ONCE = 8  # states from beyond the ring, in the time of an expansion
     PATH_FULL = 4  # the path outgrew its buffer: call grow_path() and run on
     GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
     SEARCH, TRACE = 0, 1  # the phases of an interval
     ROUTE_VALID, BLOCKED, COST_INCREASED, SEARCH_EXHAUSTED = 0, 1, 2, 3  # reasons to restart; the planner has more
     REASONS = 32
+
+    def word_of(stamp, g, direction):
+        """The word of a state in Open."""
+        return stamp | (MAX_G - g) << G | direction
+
+    def cost_of(word):
+        """g in a word."""
+        return ~word >> G & MAX_G
+
+    def minus(a, b):
+        """The difference of two words, modulo 2**64."""
+        return (a - b) & (1 << 64) - 1
 
 
 class Search:
@@ -75,13 +86,11 @@ class Search:
         self.straight, self.diagonal = step_lengths(neighbours, weighted)
         self.word = zeros(n, np.uint64)
         self.next, self.prev = zeros(n, np.int32), zeros(n, np.int32)
-        pages = min(64, max(4, n >> 14))
-        self.pages = pages
-        self.directory = zeros(PAGE // 64, np.uint64)
-        self.page_of, self.first = zeros(PAGE, np.int32), zeros(PAGE, np.int32)
-        self.page_top, self.page_bits = zeros(pages, np.uint64), zeros(pages * PAGE // 64, np.uint64)
-        self.head = zeros(pages * PAGE, np.int32)
-        self.owner, self.free = zeros(pages, np.int32), zeros(pages, np.int32)
+        self.buckets = 1 << min(16, max(12, (2 * (width + n // width) - 1).bit_length()))  # why: see set_order()
+        self.head = zeros(self.buckets, np.int32)
+        self.marks, self.upper_marks = zeros(self.buckets >> 6, np.uint64), zeros(self.buckets >> 12, np.uint64)
+        self.low_bucket = self.top_bucket = 0
+        self.far = self.unsorted = NONE
         self.successors = successor_table(neighbours, weighted)
         self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
         self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
@@ -103,7 +112,10 @@ class Search:
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
         self.path_switch, self.shortcut = path_switch, shortcut
         self.open_size = 0  # what is left of another search may be a heap where this one reads buckets
-        self.plain = not (reopen or heap or learn or self.weighted or w_g == 0)
+        self.kind = GENERAL if heap or learn else GRADED if self.weighted else UNIFORM
+        # the bits that do not count in a comparison of words; greedy search keeps the first path to a state
+        self.settled = bit(STAMP) - 1 if w_g == 0 else CLOSED | DIRECTION
+        self.set_order()
         if heap and not len(self.f_of):
             self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
         if learn and not len(self.h_learned):
@@ -128,7 +140,7 @@ class Search:
 
     def g(self, s):
         """The cost of the tree's path to a known state."""
-        return (self.word[s] - self.stamp) >> 5
+        return cost_of(self.word[s])
 
     def parent(self, s):
         return s - self.offset[self.word[s] & DIRECTION]
@@ -142,27 +154,26 @@ class Search:
         v = t // self.width
         return self.octile((s - y * self.width) - (t - v * self.width), y - v)
 
-    def h(self, s, x, y):
+    def h(self, s):
+        """h of a known state."""
         if self.learn:
             return self.h_learned[s]
-        return self.octile(x - self.goal_x, y - self.goal_y)
+        y = s // self.width
+        return self.octile(s - y * self.width - self.goal_x, y - self.goal_y)
 
     def f(self, s):
         """f = w_g g + w_h h of a known state."""
-        y = s // self.width
-        return self.w_g * self.g(s) + self.w_h * self.h(s, s - y * self.width, y)
+        return self.w_g * self.g(s) + self.w_h * self.h(s)
 
-    def initialize_state(self, s, x, y):
+    def initialize_state(self, s, dx, dy):
         """InitializeState(s), TBAA*: h(s) := max(h(s), pathcost(search(s)) - g(s)), when s is first met."""
         number = self.word[s] >> STAMP
         age = self.search - number
-        h = self.octile(x - self.goal_x, y - self.goal_y)
+        h = self.octile(dx, dy)
         if age < 0:
             age += SEARCHES
         if number != 0 and age <= self.learned_searches:
-            stamp = number
-            g = (self.word[s] - (stamp << STAMP)) >> 5
-            learned = self.pathcost[number] - g
+            learned = self.pathcost[number] - cost_of(self.word[s])
             if self.h_learned[s] > h:
                 h = self.h_learned[s]
             if learned > h:
@@ -170,214 +181,128 @@ class Search:
         self.h_learned[s] = h
 
     # ---------------------------------------------------------------------- Open: buckets
-    def entry(self, f):
-        """The directory's entry for f, in a window that reaches down to it."""
-        d = (f >> PAGE_BITS) - self.base
-        return BEYOND if d >= BEYOND else d
+    def mark(self, i):
+        self.marks[i >> 6] |= bit(i)
+        self.upper_marks[i >> 12] |= bit(i >> 6)
 
-    def open_entry(self, d, page):
-        """Marks directory entry d as filled, with a page or as a LIST."""
-        i = d >> 6
-        if not self.directory_top & bit(i):
-            self.directory_top |= bit(i)
-            self.directory[i] = 0
-        self.directory[i] |= bit(d)
-        self.page_of[d] = page
-        self.first[d] = NONE
-        if page != LIST:
-            self.page_top[page] = 0
-            self.owner[page] = d
+    def unmark(self, i):
+        self.marks[i >> 6] &= ~bit(i)
+        if self.marks[i >> 6] == 0:
+            self.upper_marks[i >> 12] &= ~bit(i >> 6)
 
-    def take_page(self):
-        self.free_count -= 1
-        return self.free[self.free_count]
-
-    def close_entry(self, d):
-        i = d >> 6
-        page = self.page_of[d]
-        if page != LIST:
-            self.owner[page] = self.hint = NONE
-            self.free[self.free_count] = page
-            self.free_count += 1
-        self.directory[i] &= ~bit(d)
-        if self.directory[i] == 0:
-            self.directory_top &= ~bit(i)
-
-    def is_open_entry(self, d):
-        return (self.directory_top & bit(d >> 6)) != 0 and (self.directory[d >> 6] & bit(d)) != 0
-
-    def link(self, s, before):
-        """s in front of the list that begins with `before`."""
-        self.next[s] = before
-        self.prev[s] = NONE
-        if before != NONE:
-            self.prev[before] = s
-
-    def lose_lowest(self):
-        self.low = NONE
-        self.low_f = -1
+    def first_marked(self, i):
+        """The first place from i to the ring's end whose bucket has states, or NONE."""
+        marks = self.marks[i >> 6] >> (i & 63)
+        if marks:
+            return i + lowest(marks)
+        word = (i >> 6) + 1
+        while word << 6 < self.buckets:
+            marks = self.upper_marks[word >> 6] >> (word & 63)
+            if marks:
+                word += lowest(marks)
+                return (word << 6) + lowest(self.marks[word])
+            word = (word | 63) + 1
+        return NONE
 
     def bucket_insert(self, s, f):
-        if (f >> PAGE_BITS) == self.hint:
-            self.page_insert(s, f, self.hint_page)
+        """s becomes the first state of its bucket."""
+        bucket = f >> self.shift
+        if bucket < self.low_bucket or bucket > self.top_bucket:
+            if bucket - self.low_bucket >= self.buckets:
+                self.insert_far(s, bucket)
+                return
+            if bucket > self.top_bucket:
+                self.top_bucket = bucket
+            else:
+                self.move_to(bucket)
+        i = bucket & (self.buckets - 1)
+        after = self.head[i]
+        self.head[i] = s
+        self.next[s] = after
+        if after == NONE:
+            self.mark(i)
         else:
-            self.insert_by_directory(s, f)
-
-    def insert_by_directory(self, s, f):
-        if (f >> PAGE_BITS) < self.base:
-            self.rebase(f)
-        d = self.entry(f)
-        if not self.is_open_entry(d):
-            self.open_entry(d, self.take_page() if self.free_count > 0 and d != BEYOND else LIST)
-        if self.page_of[d] == LIST:
-            self.link(s, self.first[d])
-            self.first[d] = s
-            if f < self.low_f:
-                self.lose_lowest()
-        else:
-            self.hint = f >> PAGE_BITS
-            self.hint_page = self.page_of[d]
-            self.page_insert(s, f, self.hint_page)
-
-    def page_insert(self, s, f, page):
-        unit = f & (PAGE - 1)
-        word = (page << 6) + (unit >> 6)
-        b = (page << PAGE_BITS) + unit
-        if not self.page_top[page] & bit(unit >> 6):
-            self.page_top[page] |= bit(unit >> 6)
-            self.page_bits[word] = 0
-        if not self.page_bits[word] & bit(unit):
-            self.page_bits[word] |= bit(unit)
-            self.head[b] = NONE
-        self.link(s, self.head[b])
-        self.head[b] = s
-        if f < self.low_f:
-            self.low = b
-            self.low_f = f
+            self.prev[after] = s
 
     def bucket_remove(self, s, f):
-        before = self.prev[s]
+        """Takes s out of its bucket, or out of the states beyond the ring."""
+        i = (f >> self.shift) & (self.buckets - 1)
         after = self.next[s]
-        if after != NONE:
-            self.prev[after] = before
-        if before != NONE:
-            self.next[before] = after
-            return
-        d = self.entry(f)
-        page = self.page_of[d]
-        if page == LIST:
-            self.first[d] = after
+        if self.head[i] == s:
+            self.head[i] = after
             if after == NONE:
-                self.close_entry(d)
-            return
-        unit = f & (PAGE - 1)
-        word = (page << 6) + (unit >> 6)
-        b = (page << PAGE_BITS) + unit
-        self.head[b] = after
-        if after == NONE:
-            if b == self.low:
-                self.lose_lowest()
-            self.page_bits[word] &= ~bit(unit)
-            if self.page_bits[word] == 0:
-                self.page_top[page] &= ~bit(unit >> 6)
-                if self.page_top[page] == 0:
-                    self.close_entry(d)
+                self.unmark(i)
+        elif self.far == s:
+            self.far = after
+        else:
+            before = self.prev[s]
+            self.next[before] = after
+            if after != NONE:
+                self.prev[after] = before
 
-    def empty_entry(self, d, chain):
-        """Takes all states out of entry d and puts them, oldest first within equal f, before the chain."""
-        page = self.page_of[d]
-        s = self.first[d]
-        while True:
-            if page != LIST:
-                if self.page_top[page] == 0:
-                    break
-                unit = lowest(self.page_top[page])
-                unit = (unit << 6) + lowest(self.page_bits[(page << 6) + unit])
-                s = self.head[(page << PAGE_BITS) + unit]
-                self.page_bits[(page << 6) + (unit >> 6)] &= ~bit(unit)
-                if self.page_bits[(page << 6) + (unit >> 6)] == 0:
-                    self.page_top[page] &= ~bit(unit >> 6)
-            while s != NONE:
-                after = self.next[s]
-                self.next[s] = chain
-                chain = s
-                s = after
-            if page == LIST:
-                break
-        self.close_entry(d)
-        return chain
+    def move_to(self, bucket):
+        """This is the lowest bucket now."""
+        self.low_bucket = bucket
+        self.f_min = bucket << self.shift
+        self.look_out()
 
-    def insert_chain(self, chain):
-        while chain != NONE:
-            s = chain
-            chain = self.next[s]
+    def look_out(self):
+        """Sets careful: not every state that comes first in the lowest bucket is to be expanded."""
+        is_mixed = self.top_bucket - self.low_bucket >= self.buckets or self.unsorted != NONE
+        self.careful = not self.heap and (is_mixed or self.f_min + self.bucket_width > self.goal_f)
+
+    def next_bucket(self):
+        """Goes to the next bucket; returns its first state. NONE: Open is empty, or the states beyond the ring come
+        first and are to be sorted."""
+        if self.unsorted != NONE:
+            return NONE
+        here = self.low_bucket & (self.buckets - 1)
+        i = self.first_marked(here)
+        if i == NONE:
+            i = self.first_marked(0)
+        if i == NONE and self.far == NONE:
+            self.f_min = FAR
+            return NONE
+        bucket = self.low_bucket + ((i - here) & (self.buckets - 1))
+        if self.far == NONE or (i != NONE and bucket < self.far_bucket):
+            self.move_to(bucket)
+            return self.head[i]
+        self.unsorted, self.far = self.far, NONE
+        bucket, self.far_bucket = self.far_bucket, FAR
+        self.move_to(bucket)
+        return NONE
+
+    def insert_far(self, s, bucket):
+        """s becomes the first of the states beyond the ring."""
+        self.next[s] = self.far
+        if self.far != NONE:
+            self.prev[self.far] = s
+        self.far = s
+        if bucket < self.far_bucket:
+            self.far_bucket = bucket
+
+    def sort_far_states(self):
+        """Puts some of the states that were beyond the ring where they belong now."""
+        n = SORTED_AT_ONCE
+        while n > 0 and self.unsorted != NONE:
+            n -= 1
+            s = self.unsorted
+            self.unsorted = self.next[s]
             self.bucket_insert(s, self.f(s))
+        self.look_out()
 
-    def spread(self, d):
-        """The unordered list of entry d becomes a page; if there is none, the highest entry gives up its own."""
-        highest = 0
-        if self.free_count == 0:
-            for i in range(1, self.pages):
-                if self.owner[i] > self.owner[highest]:
-                    highest = i
-            i = self.owner[highest]
-            chain = self.empty_entry(i, NONE)
-            self.open_entry(i, LIST)
-            self.insert_chain(chain)
-            self.lose_lowest()
-        chain = self.empty_entry(d, NONE)
-        self.open_entry(d, self.take_page())
-        self.insert_chain(chain)
-
-    def rebase(self, f):
-        """Moves the directory's window so that f lies in its middle."""
-        chain = NONE
-        while self.directory_top != 0:
-            i = lowest(self.directory_top)
-            chain = self.empty_entry((i << 6) + lowest(self.directory[i]), chain)
-        self.base = (f >> PAGE_BITS) - PAGE // 2
-        self.hint = NONE
-        self.lose_lowest()
-        self.insert_chain(chain)
-
-    def lowest_of_list(self, d, most):
-        """The newest of the lowest f in an unordered list, and f_min; NONE if the list has more than `most` states."""
-        s = self.first[d]
-        best = s
-        self.f_min = FAR
-        while s != NONE:
-            if most == 0:
-                return NONE
-            most -= 1
-            f = self.f(s)
-            if f < self.f_min:
-                self.f_min = f
-                best = s
-            s = self.next[s]
-        return best
-
-    def find_lowest(self):
-        """The first state of an Open that is not empty, and f_min; if it is in a page, low and low_f."""
-        while True:
-            i = lowest(self.directory_top)
-            d = (i << 6) + lowest(self.directory[i])
-            if d == BEYOND:
-                self.lowest_of_list(d, self.states)
-                self.rebase(self.f_min)
-                continue
-            if self.page_of[d] != LIST:
-                break
-            s = self.lowest_of_list(d, SHORT_LIST)
-            if s != NONE:
-                return s
-            self.spread(d)
-        page = self.page_of[d]
-        i = lowest(self.page_top[page])
-        i = (i << 6) + lowest(self.page_bits[(page << 6) + i])
-        self.low = (page << PAGE_BITS) + i
-        self.low_f = ((self.base + d) << PAGE_BITS) + i
-        self.f_min = self.low_f
-        return self.head[self.low]
+    def may_expand(self, s):
+        """False: s does not come next. Then some states have been put where they belong, in the time of an expansion."""
+        if self.unsorted != NONE:
+            self.sort_far_states()
+            return False
+        bucket = self.f(s) >> self.shift
+        if bucket != self.low_bucket:  # f has fallen so far that its bucket has the place of one beyond the ring
+            self.open_pop(s)
+            self.open_size += 1
+            self.insert_far(s, bucket)
+            return False
+        return True
 
     # ---------------------------------------------------------------------- Open: binary heap
     def goes_before(self, s, t):
@@ -422,30 +347,25 @@ class Search:
 
     def open_pop(self, s):
         """Takes out the state that open_min() has found."""
-        if self.heap or self.low == NONE:
+        if self.heap:
             self.open_remove(s, self.f_min)
             return
         self.open_size -= 1
-        b = self.low
+        i = self.low_bucket & (self.buckets - 1)
         after = self.next[s]
-        self.head[b] = after
-        if after != NONE:
-            self.prev[after] = NONE
-            if cython.compiled:  # it is likely to be next: let its memory come while s is expanded
-                prefetch(cython.address(self.word[after]))
-                prefetch(cython.address(self.next[after]))
-                prefetch(cython.address(self.moves[after]))
-                if after >= self.width and after + self.width < self.states:
-                    prefetch(cython.address(self.word[after - self.width]))
-                    prefetch(cython.address(self.word[after + self.width]))
-            return
-        self.lose_lowest()
-        page = b >> PAGE_BITS
-        self.page_bits[b >> 6] &= ~bit(b)
-        if self.page_bits[b >> 6] == 0:
-            self.page_top[page] &= ~bit(b >> 6)
-            if self.page_top[page] == 0:
-                self.close_entry(self.owner[page])
+        self.head[i] = after
+        if after == NONE:
+            self.unmark(i)
+        elif cython.compiled:  # it is likely to be next: let its memory come while s is expanded
+            prefetch(cython.address(self.word[after]))
+            prefetch(cython.address(self.next[after]))
+            prefetch(cython.address(self.moves[after]))
+            prefetch(cython.address(self.terrain[after]))
+            if after >= self.width and after + self.width < self.states:
+                prefetch(cython.address(self.word[after - self.width]))
+                prefetch(cython.address(self.word[after + self.width]))
+                prefetch(cython.address(self.terrain[after - self.width]))
+                prefetch(cython.address(self.terrain[after + self.width]))
 
     def open_remove(self, s, f):
         """Takes s out of Open, before its g changes."""
@@ -460,32 +380,65 @@ class Search:
             self.bucket_remove(s, f)
 
     def open_min(self):
-        """The state of Open with the lowest f, or NONE; f_min is its f, or FAR."""
-        self.f_min = FAR
-        if self.open_size == 0:
-            return NONE
+        """The state of Open to be expanded next. No state has an f below f_min; it is FAR if Open is empty."""
         if self.heap:
+            self.f_min = FAR
+            if self.open_size == 0:
+                return NONE
             self.f_min = self.f_of[self.next[0]]
             return self.next[0]
-        if self.low == NONE:
-            return self.find_lowest()
-        self.f_min = self.low_f
-        return self.head[self.low]
+        s = self.head[self.low_bucket & (self.buckets - 1)]
+        return s if s != NONE else self.next_bucket()
 
     def open_clear(self, f):
-        """An empty Open whose window begins at f: no later f is lower, h being consistent."""
+        """An empty Open, whose first state will have this f."""
         self.open_size = 0
         self.inserted = 0
-        self.directory_top = 0
-        self.hint = NONE
-        self.base = f >> PAGE_BITS
-        self.lose_lowest()
-        self.free_count = self.pages
-        for i in range(self.pages):
-            self.free[i] = i
-            self.owner[i] = NONE
+        self.far = self.unsorted = NONE
+        self.far_bucket = FAR
+        if self.heap:
+            self.careful = False
+            return
+        for i in range(self.buckets):
+            self.head[i] = NONE
+        for i in range(self.buckets >> 6):
+            self.marks[i] = 0
+        for i in range(len(self.upper_marks)):
+            self.upper_marks[i] = 0
+        self.top_bucket = f >> self.shift
+        self.move_to(f >> self.shift)
 
     # ---------------------------------------------------------------------- InitializeSearch
+    def set_order(self):
+        """Sets how wide the buckets are, for the present weights and the present h.
+
+        w_h > w_g: as wide as (w_h - w_g) times the cheapest step allows. Closed states stay closed, and still
+        g(s) <= w g*(s) for each state s that is closed. For let p be the last closed state on a cost-minimal path to s
+        before one that is not, n. Then g(n) <= g(p) + c(p, n) <= w g*(n) - (w - 1) c(p, n), and f(s) < f(n) + width,
+        n being in Open. As h is consistent, g(s) < w g*(s) - (w - 1) c(p, n) + width / w_g.
+
+        w_h <= w_g: f does not fall from a state to its successors, so a better path to a closed state is only found
+        while its bucket is the lowest one. It is re-opened then. An eighth of a straight step re-opens few states; on
+        uniform maps no more than one value of f in a bucket costs no time.
+
+        A search ends when no bucket begins below the goal's f. States of the lowest bucket whose f is not below it are
+        closed without a look at their successors.
+
+        The ring: at w = 1 no f is more than two steps above the lowest one. With larger w, f is at most
+        (w_h - w_g) h(s) + two steps above, which is twice the map's diagonal in straight steps, in buckets.
+        """
+        widest = 1
+        if self.w_h > self.w_g:
+            widest = (self.w_h - self.w_g) * self.straight
+        elif self.weighted:
+            widest = self.w_g * self.straight // 8
+        self.shift = 0
+        self.bucket_width = 1
+        while not self.heap and 2 * self.bucket_width <= widest:
+            self.bucket_width *= 2
+            self.shift += 1
+        self.reopen_in_bucket = self.w_h <= self.w_g and not self.heap
+
     def sweep(self):
         """Wipes some states of forgotten searches, so that none is left when search numbers come round again."""
         chunk = self.states // REMEMBERED + 1
@@ -506,6 +459,7 @@ class Search:
         self.search = 1 if self.search == SEARCHES else self.search + 1
         self.stamp = self.search
         self.stamp <<= STAMP
+        self.newest = minus(self.stamp, minus(0, bit(STAMP)))  # words, less this, order by the age of their search
         self.logged = self.log_taken = 0
         self.log_is_new = True
         self.sweep()
@@ -527,19 +481,18 @@ class Search:
         self.searches += 1
         self.search_began = self.intervals
         self.s_root = self.s_current
-        y = self.s_root // self.width
-        x = self.s_root - y * self.width
         if self.learn:
-            self.initialize_state(self.s_root, x, y)
-        self.word[self.s_root] = self.stamp | ROOT
-        h = self.h(self.s_root, x, y)
-        self.open_clear(self.w_g * h if self.w_h >= self.w_g else 0)
+            y = self.s_root // self.width
+            self.initialize_state(self.s_root, self.s_root - y * self.width - self.goal_x, y - self.goal_y)
+        self.word[self.s_root] = word_of(self.stamp, 0, ROOT)
         self.goal_f = FAR
-        self.goal_found = self.failed = self.stale = False
+        self.goal_found = self.failed = self.stale = self.reopened = False
+        f = self.w_h * self.h(self.s_root)
+        self.open_clear(f)
         if self.s_root == self.s_goal:
             self.goal_f = 0
         else:
-            self.open_insert(self.s_root, self.w_h * h)
+            self.open_insert(self.s_root, f)
         self.s_best = self.s_root
         self.forget_path()
 
@@ -564,34 +517,76 @@ class Search:
         self.phase = SEARCH
 
     # ---------------------------------------------------------------------- Best-First-Search
-    def relax(self, t, direction, g, x, y, plain):
-        """A path of cost g leads to t = (x, y): if it is the best so far, t goes into Open with it."""
-        word = self.word[t]
-        h = 0
-        if (word >> STAMP) == self.search:
-            if (word & CLOSED and (plain or not self.reopen)) or (not plain and self.w_g == 0):
-                return
-            old = (word - self.stamp) >> 5
-            if g >= old:
-                return
-            if not word & CLOSED and t != self.s_goal:
-                if plain:
-                    h = self.octile(x - self.goal_x, y - self.goal_y)
-                    self.bucket_remove(t, self.w_g * old + self.w_h * h)
-                    self.open_size -= 1
-                else:
-                    self.open_remove(t, self.w_g * old + self.w_h * self.h(t, x, y))
-        elif not plain and self.learn:
-            self.initialize_state(t, x, y)
-        self.word[t] = self.stamp | (g << 5) | direction
+    def relax(self, t, direction, length, reached, cost, dx, dy, kind):
+        """Relaxes a successor t of the state that has just been closed, dx and dy away from the goal.
+
+        reached is that state's word without closed bit and direction, cost the cost of its cell."""
+        if kind == GRADED or (kind == GENERAL and self.weighted):
+            length *= cost + self.terrain[t]
+        word = minus(reached, length << G) + direction
+        if minus(word, self.newest) > minus(self.word[t] | self.settled, self.newest):
+            if kind == GENERAL:
+                self.reach(t, word, dx, dy)
+            else:
+                self.reach_plainly(t, word, dx, dy)
+
+    def reach_plainly(self, t, word, dx, dy):
+        """reach() for a bucket queue without learned h."""
+        old = self.word[t]
         if t == self.s_goal:
-            self.goal_f = self.w_g * g
-        elif plain:
-            h = self.octile(x - self.goal_x, y - self.goal_y)
+            self.reach_goal(word)
+            return
+        h = self.octile(dx, dy)
+        f = self.w_g * cost_of(word) + self.w_h * h
+        if (old >> STAMP) != self.search:
             self.open_size += 1
-            self.bucket_insert(t, self.w_g * g + self.w_h * h)
+        elif old & CLOSED:
+            if not self.may_reopen(f):
+                return
+            self.open_size += 1
         else:
-            self.open_insert(t, self.w_g * g + self.w_h * self.h(t, x, y))
+            f_old = self.w_g * cost_of(old) + self.w_h * h
+            if (f_old >> self.shift) == (f >> self.shift):
+                self.word[t] = word
+                return
+            self.bucket_remove(t, f_old)
+        self.word[t] = word
+        self.bucket_insert(t, f)
+
+    def reach(self, t, word, dx, dy):
+        """A path leads to t that is better than what t has: this becomes its word, and t goes into Open."""
+        old = self.word[t]
+        is_known = (old >> STAMP) == self.search
+        if self.learn and not is_known:
+            self.initialize_state(t, dx, dy)
+        if t == self.s_goal:
+            self.reach_goal(word)
+            return
+        h = self.h_learned[t] if self.learn else self.octile(dx, dy)
+        f = self.w_g * cost_of(word) + self.w_h * h
+        if is_known and old & CLOSED:
+            if not self.may_reopen(f):
+                return
+        elif is_known:
+            f_old = self.w_g * cost_of(old) + self.w_h * h
+            if (f_old >> self.shift) == (f >> self.shift) and not self.heap:
+                self.word[t] = word
+                return
+            self.open_remove(t, f_old)
+        self.word[t] = word
+        self.open_insert(t, f)
+
+    def reach_goal(self, word):
+        self.word[self.s_goal] = word
+        self.goal_f = self.w_g * cost_of(word)
+        self.look_out()
+
+    def may_reopen(self, f):
+        """A better path leads to a closed state, whose f is this now."""
+        if self.reopen or (self.reopen_in_bucket and f >= self.f_min):
+            self.reopened = True
+            return True
+        return False
 
     def through(self, s, t, length):
         """The cost of the step from s to t, of the given length."""
@@ -599,40 +594,42 @@ class Search:
             return length * (self.terrain[s] + self.terrain[t])
         return length
 
-    def expand(self, s, plain):
-        """Closes s and relaxes its successors. A plain search has no learned h, heap, costs or re-opening."""
+    def expand(self, s, kind):
+        """Closes s and relaxes its successors, unless all that they lead to costs as much as the path to the goal.
+
+        UNIFORM and GRADED are for bucket queues without learned h, and GENERAL is for all."""
         w = self.width
         y = s // w
-        x = s - y * w
-        g = self.g(s)
-        moves = self.moves[s]
-        if not self.stale:
-            moves = self.successors[((self.word[s] & DIRECTION) << 8) | moves]
-        self.word[s] |= CLOSED
+        dx, dy = s - y * w - self.goal_x, y - self.goal_y
+        word = self.word[s]
+        reached = word - (word & (CLOSED | DIRECTION))
+        self.word[s] = word | CLOSED
         self.expansions += 1
         if self.logged < self.log_room:
             self.log[self.logged] = s
             self.logged += 1
+        if self.careful and self.f(s) >= self.goal_f:
+            return
+        moves = self.moves[s]
+        if not self.stale:
+            moves = self.successors[((word & DIRECTION) << 8) | moves]
+        cost = self.terrain[s]
         if moves & 1:
-            self.relax(s - w, 0, g + (STRAIGHT if plain else self.through(s, s - w, STRAIGHT)), x, y - 1, plain)
+            self.relax(s - w, 0, STRAIGHT, reached, cost, dx, dy - 1, kind)
         if moves & 2:
-            self.relax(s + 1, 1, g + (STRAIGHT if plain else self.through(s, s + 1, STRAIGHT)), x + 1, y, plain)
+            self.relax(s + 1, 1, STRAIGHT, reached, cost, dx + 1, dy, kind)
         if moves & 4:
-            self.relax(s + w, 2, g + (STRAIGHT if plain else self.through(s, s + w, STRAIGHT)), x, y + 1, plain)
+            self.relax(s + w, 2, STRAIGHT, reached, cost, dx, dy + 1, kind)
         if moves & 8:
-            self.relax(s - 1, 3, g + (STRAIGHT if plain else self.through(s, s - 1, STRAIGHT)), x - 1, y, plain)
+            self.relax(s - 1, 3, STRAIGHT, reached, cost, dx - 1, dy, kind)
         if moves & 16:
-            t = s - w + 1
-            self.relax(t, 4, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x + 1, y - 1, plain)
+            self.relax(s - w + 1, 4, DIAGONAL, reached, cost, dx + 1, dy - 1, kind)
         if moves & 32:
-            t = s + w + 1
-            self.relax(t, 5, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x + 1, y + 1, plain)
+            self.relax(s + w + 1, 5, DIAGONAL, reached, cost, dx + 1, dy + 1, kind)
         if moves & 64:
-            t = s + w - 1
-            self.relax(t, 6, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x - 1, y + 1, plain)
+            self.relax(s + w - 1, 6, DIAGONAL, reached, cost, dx - 1, dy + 1, kind)
         if moves & 128:
-            t = s - w - 1
-            self.relax(t, 7, g + (DIAGONAL if plain else self.through(s, t, DIAGONAL)), x - 1, y - 1, plain)
+            self.relax(s - w - 1, 7, DIAGONAL, reached, cost, dx - 1, dy - 1, kind)
 
     def best_first_search(self, k):
         """Best-First-Search(), Algorithm 1: at most k expansions; then s_best is the first of Open, or the goal."""
@@ -644,15 +641,20 @@ class Search:
                 self.s_best = self.s_goal if self.goal_found else NONE
                 return
             if k <= 0:
-                self.s_best = s
+                if s != NONE:
+                    self.s_best = s
                 return
             k -= 1
             self.k_left = k
+            if self.careful and not self.may_expand(s):
+                continue
             self.open_pop(s)
-            if self.plain:
-                self.expand(s, True)
+            if self.kind == UNIFORM:
+                self.expand(s, UNIFORM)
+            elif self.kind == GRADED:
+                self.expand(s, GRADED)
             else:
-                self.expand(s, False)
+                self.expand(s, GENERAL)
 
     # ---------------------------------------------------------------------- trace back
     def on_path(self, i):
@@ -858,7 +860,7 @@ class Search:
         self.open_clear(self.h_between(self.on_path(0), self.s_current))
         for i in range(self.path_length):
             s = self.on_path(i)
-            self.word[s] = self.stamp | (self.cost_ahead[i] << 5) | ROOT
+            self.word[s] = word_of(self.stamp, self.cost_ahead[i], ROOT)
             self.open_insert(s, self.cost_ahead[i] + self.h_between(s, self.s_current))
 
     def look_for_shortcut(self):
@@ -866,6 +868,7 @@ class Search:
         goes on from interval to interval; the 2009 paper starts it afresh. False: buffer full."""
         s_goal, w_g, w_h = self.s_goal, self.w_g, self.w_h
         self.w_g = self.w_h = 1
+        self.set_order()
         if not self.seeking:
             self.seed_shortcuts()
             self.seeking = True
@@ -876,6 +879,7 @@ class Search:
         self.best_first_search(self.k_left)
         ended = self.goal_found  # what is left in Open makes nothing shorter
         self.w_g, self.w_h = w_g, w_h
+        self.set_order()
         self.set_goal(s_goal)
         self.goal_found = True
         self.s_best = s_goal
@@ -984,8 +988,9 @@ class Search:
                         return NO_PATH
                     self.restart(SEARCH_EXHAUSTED)  # NO_PATH is a statement about the present map
                     return WAITED
-                if self.reopen or (self.word[self.s_current] & DIRECTION) != direction:  # it backtracks elsewhere
+                if self.reopened or (self.word[self.s_current] & DIRECTION) != direction:  # it backtracks elsewhere
                     self.route_version += 1
+                self.reopened = False
                 self.new_best = True
             self.phase = TRACE
         if self.sliced:
@@ -1329,8 +1334,7 @@ class Search:
 
     def h_value(self, s):
         """h of a known state, as the search uses it."""
-        y = s // self.width
-        return self.h(s, s - y * self.width, y)
+        return self.h(s)
 
     def step_costs(self, states):
         """The costs of the legal steps of a walk."""
@@ -1376,7 +1380,7 @@ class Search:
 
     def g_values(self, states):
         """g of these states, all known."""
-        return ((np.asarray(self.word)[states] - np.uint64(self.stamp)) >> np.uint64(5)).astype(np.int64)
+        return (~np.asarray(self.word)[states] >> np.uint64(G)).astype(np.int64) & MAX_G
 
     def goal_in_open(self):
         return self.goal_f < FAR and not self.goal_found
@@ -1405,7 +1409,6 @@ class Search:
             np.asarray(self.cost_ahead),
         ]
         links = [np.asarray(self.next), np.asarray(self.prev), np.asarray(self.f_of), np.asarray(self.order)]
-        directory = [np.asarray(self.directory), np.asarray(self.page_of), np.asarray(self.first)]
-        pages = [np.asarray(self.page_top), np.asarray(self.page_bits), np.asarray(self.head)]
+        buckets = [np.asarray(self.head), np.asarray(self.marks), np.asarray(self.upper_marks)]
         lists = [np.asarray(self.buffer), np.asarray(self.trail), np.asarray(self.log)]
-        return tree + links + directory + pages + lists
+        return tree + links + buckets + lists

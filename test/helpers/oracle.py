@@ -3,7 +3,8 @@
 Nothing here knows tb_planner. States are cells (x, y). Lengths are whole numbers: a straight edge between cells of
 traversal costs t(u) and t(v), both in sixteenths, weighs (t(u) + t(v)) * straight, a diagonal one times diagonal.
 With EXACT, whose ratio is sqrt(2) to forty digits, sums below 1e15 order just as real numbers a + b * sqrt(2) do:
-two that differ do so by more than 1e-16. INTEGER is the pair 985 and 1393 that the design page names.
+two that differ do so by more than 1e-16. INTEGER is the pair 985 and 1393 that the planner counts with: where it orders
+Open by ranges of f, and on maps with costs, the oracle does so, too.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Terrain:
     """A grid as Succ(s) and c(u, v) see it; values are True where blocked, or costs, inf where blocked."""
 
     def __init__(self, values: np.ndarray, neighbours: int = 8, corner_cutting: bool = False) -> None:
-        costs = np.where(values, np.inf, 1.0) if values.dtype == bool else np.asarray(values, dtype=float)
+        self.weighted = values.dtype != bool
+        costs = np.asarray(values, dtype=float) if self.weighted else np.where(values, np.inf, 1.0)
         self.height, self.width = costs.shape
         self.neighbours = neighbours
         self.corner_cutting = corner_cutting
@@ -124,9 +126,13 @@ class Oracle:
     """Algorithms 1 to 3 of 2012 and of 2014 in one: Best-First-Search in slices of k, MoveToGoal by intervals."""
 
     def __init__(
-        self, terrain: Terrain, start: Cell, goal: Cell, rules: Rules, k: int, metric: tuple[int, int] = EXACT
+        self, terrain: Terrain, start: Cell, goal: Cell, rules: Rules, k: int, metric: tuple[int, int] | None = None
     ) -> None:
-        self.terrain, self.goal, self.rules, self.k, self.metric = terrain, goal, rules, k, metric
+        self.terrain, self.goal, self.rules, self.k = terrain, goal, rules, k
+        self.is_optimal = rules.w_h <= rules.w_g
+        has_buckets = rules.ties == 'lifo' and (terrain.weighted or not self.is_optimal)
+        self.metric = metric or (INTEGER if has_buckets or terrain.weighted else EXACT)
+        self.bucket_width = self.widest_bucket() if has_buckets else 1
         self.s_current = start
         self.searchnumber = 0
         self.search: dict[Cell, int] = {}
@@ -146,6 +152,17 @@ class Oracle:
         if self.terrain.neighbours == 4:
             return 2 * SIXTEENTHS * straight * (dx + dy)
         return 2 * SIXTEENTHS * (straight * abs(dx - dy) + diagonal * min(dx, dy))
+
+    def widest_bucket(self) -> int:
+        """How wide the ranges of f are whose states are in no order but last in, first out.
+
+        A power of two in the planner's units, of which a step on a map without costs has 985 or 1393: for w > 1 as wide
+        as (w_h - w_g) times the cheapest step, else an eighth of that step."""
+        unit = 1 if self.terrain.weighted else 2 * SIXTEENTHS
+        cheapest = 2 * SIXTEENTHS * self.metric[0] // unit
+        rules = self.rules
+        widest = rules.w_g * cheapest // 8 if self.is_optimal else (rules.w_h - rules.w_g) * cheapest
+        return unit << (widest.bit_length() - 1)
 
     def edge_cost(self, u: Cell, v: Cell) -> float:
         """c(u, v), inf if v is no successor of u."""
@@ -177,7 +194,7 @@ class Oracle:
         From a search whose Open ran empty nothing is learned. If a cost has decreased, all h-values start again from H.
         """
         if self.searchnumber:
-            self.pathcost[self.searchnumber] = self.lowest_f() if self.key else 0
+            self.pathcost[self.searchnumber] = min(self.lowest_f(), self.f(self.goal)) if self.key else 0
         self.searches_learned_from += 1
         if self.fell_since_start:
             self.search.clear()
@@ -188,7 +205,7 @@ class Oracle:
         self.s_root = self.s_current
         self.heap: list[tuple[tuple[float, ...], Cell]] = []
         self.key: dict[Cell, tuple[float, ...]] = {}
-        self.inserted = 0
+        self.inserted, self.edge = 0, math.inf
         self.parent: dict[Cell, Cell] = {}
         self.closed: list[Cell] = []
         self.is_closed: set[Cell] = set()
@@ -204,11 +221,18 @@ class Oracle:
             self.g[self.goal] = 0
 
     def insert(self, s: Cell) -> None:
-        """Insert s in Open, or move it if it is there."""
+        """Insert s in Open, or move it if it is there and its f is in another bucket now.
+
+        The goal is in Open, but it is never expanded: a search ends instead."""
+        bucket = self.f(s) // self.bucket_width
+        if self.rules.ties == 'lifo' and s in self.key and self.key[s][0] == bucket:
+            return
         self.inserted += 1
         larger_g = (-self.g[s],) if self.rules.ties == 'larger_g' else ()
-        self.key[s] = (self.f(s), *larger_g, -self.inserted)
-        heapq.heappush(self.heap, (self.key[s], s))
+        self.key[s] = (bucket, *larger_g, -self.inserted)
+        if s != self.goal:
+            heapq.heappush(self.heap, (self.key[s], s))
+            self.edge = min(self.edge, bucket * self.bucket_width)
 
     def top(self) -> Cell | None:
         """The state in Open to be expanded next."""
@@ -217,9 +241,9 @@ class Oracle:
         return self.heap[0][1] if self.heap else None
 
     def lowest_f(self) -> float:
-        """The lowest f in Open."""
+        """No f in Open is below this one, the goal's aside: where its lowest bucket begins."""
         top = self.top()
-        return math.inf if top is None else self.f(top)
+        return math.inf if top is None else self.key[top][0] * self.bucket_width
 
     def open_cells(self) -> set[Cell]:
         """The states in Open."""
@@ -241,16 +265,24 @@ class Oracle:
         return True
 
     def expand(self, s: Cell) -> None:
-        """Lines 13 to 21 of Algorithm 1 of 2014."""
+        """Lines 13 to 21 of Algorithm 1 of 2014. A state as far as the goal's f leads to nothing better.
+
+        A closed state is re-opened within the bucket that is being expanded if the search is to be optimal: within a
+        bucket the order is not exact."""
+        self.edge = self.lowest_f()
         del self.key[s]
         self.closed.append(s)
         self.is_closed.add(s)
+        if self.f(s) >= self.f(self.goal):
+            return
         for t in self.terrain.succ(s):
             self.initialize_state(t)
-            if t in self.is_closed and not self.rules.reopen:
-                continue
             g = self.g[s] + self.edge_cost(s, t)
-            if self.rules.w_g * g + self.rules.w_h * self.h[t] < self.f(t):
+            f = self.rules.w_g * g + self.rules.w_h * self.h[t]
+            within = self.is_optimal and self.rules.ties == 'lifo' and f >= self.edge
+            if t in self.is_closed and not (self.rules.reopen or within):
+                continue
+            if f < self.f(t):
                 self.g[t] = g
                 self.parent[t] = s
                 self.is_closed.discard(t)
