@@ -1,6 +1,6 @@
 """Maps on which nearly every cell has a cost of its own, as inflated costmaps are: costs against SciPy's Dijkstra.
 
-By default a sample; with TB_PLANNER_ALL_PROBLEMS=1 20,000 maps that are patched between searches, and 5,000 maps for each
+By default a sample; with TB_PLANNER_ALL_PROBLEMS=1 20,000 maps that are patched between searches, and 5,000 for each
 weight.
 """
 
@@ -16,6 +16,7 @@ from helpers.strategies import freed, freed_in, patched
 from tb_planner import (
     Grid,
     Resources,
+    RestartReason,
     Status,
     TimeBoundedPlanner,
     find_path,
@@ -160,3 +161,54 @@ def test_agents_on_graded_maps_that_change_arrive_on_legal_steps(lookahead):
         assert (planner.current_cell == goal) == solvable
         arrived += solvable
     assert arrived > 10
+
+
+# ------------------------------------------------------------------ h times the cost of the cheapest cell
+
+
+def test_the_lowest_cost_of_a_grid_is_exact_after_every_patch_and_copy():
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        values, start, goal = graded_problem(rng)
+        grid = Grid(values)
+        other = grid.twin()
+        for _ in range(8):
+            free = values[np.isfinite(values)]
+            assert grid.lowest_cost == round(float(free.min()) * 16)
+            other.copy(grid, grid.box)
+            assert other.lowest_cost == grid.lowest_cost
+            patch, at = graded_patch(rng, values, start, goal)
+            values = patched(values, patch, at)
+            grid.update(patch, at=at)
+    assert Grid(np.zeros((2, 2), bool)).lowest_cost == Grid(np.full((2, 2), np.inf)).lowest_cost == 16
+
+
+def test_a_search_sees_less_of_a_map_without_cheap_cells():
+    values = np.full((60, 60), 4, np.float32)
+    values[20:40, 30] = np.inf
+    dear = find_path(Grid(values), (5, 30), (55, 30), tba_star()).expansions
+    values[0, 0] = 1
+    assert dear < find_path(Grid(values), (5, 30), (55, 30), tba_star()).expansions / 3
+
+
+@pytest.mark.parametrize('algorithm', [tba_star(), tb_wa_star(1.5), tba_star(ties='larger_g')], ids=str)
+def test_a_cell_cheaper_than_all_restarts_a_running_search_but_not_one_that_has_found_the_goal(algorithm):
+    values = np.full((30, 30), 4, np.float32)
+    values[10:20, 15] = np.inf
+    cheap = np.array([[3.5]], np.float32)
+    planner = TimeBoundedPlanner(Grid(values), (2, 15), (27, 15), algorithm, k=3)
+    planner.search()
+    assert planner.observe(cheap, at=(29, 0))
+    assert planner.last_restart is RestartReason.HEURISTIC_INVALIDATED
+    planner.search()
+    assert not planner.observe(cheap, at=(29, 29)), 'h is as low as that already'
+    found = TimeBoundedPlanner(Grid(values), (2, 15), (27, 15), algorithm, k=10**6)
+    found.search()
+    assert found.goal_found
+    assert not found.observe(cheap, at=(29, 0))
+    gate = np.full((10, 1), 1, np.float32)
+    assert found.observe(gate, at=(15, 10)), 'a shorter path leads through it'
+    found.search()
+    values[10:20, 15], values[0, 29] = 1, 3.5
+    terrain = Terrain(values)
+    check_cost(terrain, found.path, true_distance(terrain, (2, 15), (27, 15)), algorithm.weight)

@@ -210,6 +210,8 @@ def test_a_cheaper_cell_restarts_exactly_if_a_path_through_it_could_be_shorter(a
                 continue
             planner = replay.planner()
             expected = matters(planner, after, cell) and could_shorten(planner, before, after, algorithm)
+            if algorithm.w_g and not planner.goal_found and after.lowest_cost < before.lowest_cost:
+                expected = True  # the running search has relied on every cell to cost more
             assert planner.observe(new, at=cell) == expected, (seed, cell)
             restarts, passes = restarts + expected, passes + (not expected)
     assert passes > 50

@@ -110,9 +110,11 @@ class AStar(Baseline):
             return False
         if self.restart is None:
             raise ValueError(f'{len(change.increased) + len(change.decreased)} cells have changed; restart is None')
-        search, misled = self._search, False
+        search = self._search
+        search.set_lowest_cost(self.grid.lowest_cost)
+        misled = bool(search.h_is_too_high())
         if self.algorithm.learn_h and len(change.decreased):
-            misled = search.learned_searches > 0 and not search.goal_found
+            misled |= search.learned_searches > 0 and not search.goal_found
             search.forget_learned()
         if search.expansions > self._began_with:  # else it has seen nothing of the old map
             search.stale = True

@@ -234,8 +234,8 @@ class Encoder:
             if search != self._search:
                 self._search = search
                 events.append({'tick': self._ticks, 'search': search})
-        order = np.argsort(expanded.states)
-        return as_varints(as_runs(expanded.states[order])), expanded.directions[order].tobytes()
+        states, where = np.unique(expanded.states, return_index=True)  # one that was re-opened comes twice
+        return as_varints(as_runs(states)), expanded.directions[where].tobytes()
 
     def _map(self, change: MapChange, events: list[dict[str, Any]], maps: list[bytes]) -> bytes:
         """The encoded changes; a whole new map is added to events and maps instead."""

@@ -207,7 +207,8 @@ class RestartReason(str, enum.Enum):
     NO_PATH = 'no_path'
     """There was no path, and the map has changed since."""
     HEURISTIC_INVALIDATED = 'heuristic_invalidated'
-    """A cost decreased, which makes the learned heuristic inadmissible."""
+    """A cost decreased, which makes the heuristic inadmissible: a learned one, or h times the cost of the cheapest
+    cell."""
     PERIODIC = 'periodic'
     """The map has changed since the search began, and the period of full searches is over."""
     NEW_GOAL = 'new_goal'

@@ -90,6 +90,7 @@ class Grid:
         self.check_room()
         for box in self.box.tiles(256):  # which stay in the cache
             self._set_moves(box)
+            self._count(self.cost_u16[box.slices], 1)
 
     @classmethod
     def all_blocked(
@@ -121,6 +122,7 @@ class Grid:
         self.cost_u16 = np.zeros(shape, np.uint16)
         self.legal_moves = np.zeros(shape, np.uint8)
         self._total = 0
+        self._cells_of_cost = np.zeros(2**16 if weighted else 0, np.int32)
         self._spare_searches: list[kernel.Search] = []
 
     def __repr__(self) -> str:
@@ -134,9 +136,11 @@ class Grid:
 
     def new_search(self) -> kernel.Search:
         """A search on this grid; its memory is taken where the search goes."""
-        return kernel.Search(
+        search = kernel.Search(
             self.legal_moves.reshape(-1), self.cost_u16.reshape(-1), self.width, self.neighbours, self.weighted
         )
+        search.set_lowest_cost(self.lowest_cost)
+        return search
 
     def take_search(self) -> kernel.Search:
         """A spare search if there is one, else a new one."""
@@ -144,6 +148,7 @@ class Grid:
             return self.new_search()
         search = self._spare_searches.pop()
         search.use_grid(self.legal_moves.reshape(-1), self.cost_u16.reshape(-1))
+        search.set_lowest_cost(self.lowest_cost)
         return search
 
     def keep_search(self, search: kernel.Search) -> None:
@@ -175,6 +180,15 @@ class Grid:
     def costs(self) -> NDArray[np.float32]:
         """The cost of every cell, rounded to 1/16; inf where blocked."""
         return costs_of_terrain(self.cost_u16)
+
+    @property
+    def lowest_cost(self) -> int:
+        """The cost of the cheapest free cell, in sixteenths; 16 on a grid without costs, or without free cells."""
+        for costs in (slice(COST_STEPS, 1024), slice(1024, None)):  # mostly it is among the first
+            found = np.flatnonzero(self._cells_of_cost[costs])
+            if len(found):
+                return int(found[0]) + costs.start
+        return COST_STEPS
 
     def contains(self, cell: Cell) -> bool:
         x, y = cell
@@ -274,6 +288,8 @@ class Grid:
         if np.array_equal(old, terrain):
             return False
         self._total += self._rise(terrain, box)
+        self._count(old, -1)
+        self._count(terrain, 1)
         moves_change = not np.array_equal(old != BLOCKED, terrain != BLOCKED)
         old[...] = terrain
         if moves_change:
@@ -284,9 +300,17 @@ class Grid:
         """Copies this box from another grid of the same kind and size."""
         old, new = self.cost_u16[box.slices], other.cost_u16[box.slices]
         self._total += self._rise(new, box)
+        self._count(old, -1)
+        self._count(new, 1)
         old[...] = new
         grown = box.grown(1, self.box)  # a cell's moves go with its neighbours, too
         self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
+
+    def _count(self, terrain: NDArray[np.uint16], sign: int) -> None:
+        """Counts these cells by cost, or, with the sign -1, no longer. The work grows with their number."""
+        if self.weighted:
+            cells = np.bincount(terrain.reshape(-1))
+            self._cells_of_cost[: len(cells)] += (sign * cells).astype(np.int32)
 
     def _rise(self, terrain: NDArray[np.uint16], box: Box) -> int:
         """The increase of the sum of all costs, which only a grid with costs needs."""

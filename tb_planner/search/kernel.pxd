@@ -29,6 +29,7 @@ cdef enum:
     SEARCH = 0
     TRACE = 1
     REASONS = 32
+    COST_STEPS = 16
 
 cpdef enum:
     PATH_FULL = 4
@@ -50,8 +51,11 @@ cdef class Search:
     cdef unsigned char[::1] moves
     cdef unsigned short[::1] terrain  # 16 times the traversal cost, 0 is blocked
     cdef int[::1] offset  # by direction
-    cdef long long straight  # a straight step through cells of cost 1
+    cdef long long straight_step  # the costs of steps through cells of cost 1
+    cdef long long diagonal_step
+    cdef long long straight  # and, for h, through cells of the lowest cost when this search began
     cdef long long diagonal
+    cdef int lowest_cost  # on the present map, in sixteenths
     # the algorithm
     cdef long long w_g
     cdef long long w_h
@@ -163,6 +167,7 @@ cdef class Search:
     cdef bint is_closed(self, int s) noexcept nogil
     cdef long long g(self, int s) noexcept nogil
     cdef int parent(self, int s) noexcept nogil
+    cdef void scale_h(self) noexcept nogil
     cdef long long octile(self, int dx, int dy) noexcept nogil
     @cython.locals(y='int', v='int')
     cdef long long h_between(self, int s, int t) noexcept nogil

@@ -61,6 +61,7 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
     SEARCH, TRACE = 0, 1  # the phases of an interval
     ROUTE_VALID, BLOCKED, COST_INCREASED, SEARCH_EXHAUSTED = 0, 1, 2, 3  # reasons to restart; the planner has more
     REASONS = 32
+    COST_STEPS = 16  # of terrain, in a cost of 1
 
     def word_of(stamp, g, direction):
         """The word of a state in Open."""
@@ -83,7 +84,10 @@ class Search:
         self.width, self.states, self.weighted = width, n, weighted
         self.moves, self.terrain = memoryview(moves), memoryview(terrain)
         self.offset = offsets(width)
-        self.straight, self.diagonal = step_lengths(neighbours, weighted)
+        self.straight_step, self.diagonal_step = step_lengths(neighbours, weighted)
+        self.lowest_cost = COST_STEPS
+        self.goal_found = self.failed = False
+        self.scale_h()
         self.word = zeros(n, np.uint64)
         self.next, self.prev = zeros(n, np.int32), zeros(n, np.int32)
         self.buckets = 1 << min(16, max(12, (2 * (width + n // width) - 1).bit_length()))  # why: see set_order()
@@ -145,8 +149,13 @@ class Search:
     def parent(self, s):
         return s - self.offset[self.word[s] & DIRECTION]
 
+    def scale_h(self):
+        """h is the octile distance through cells as cheap as the cheapest one of the present map."""
+        self.straight = self.straight_step * self.lowest_cost // COST_STEPS
+        self.diagonal = self.diagonal_step * self.lowest_cost // COST_STEPS
+
     def octile(self, dx, dy):
-        """The cost of a shortest path on an empty grid."""
+        """The cost of a shortest path on an empty grid, of cells that are as cheap as the map's cheapest one."""
         return octile(self.straight, self.diagonal, dx, dy)
 
     def h_between(self, s, t):
@@ -292,7 +301,7 @@ class Search:
         self.look_out()
 
     def may_expand(self, s):
-        """False: s does not come next. Then some states have been put where they belong, in the time of an expansion."""
+        """Whether s comes next. If not, some states have been put where they belong, in the time of an expansion."""
         if self.unsorted != NONE:
             self.sort_far_states()
             return False
@@ -478,6 +487,8 @@ class Search:
             if self.learned_searches > REMEMBERED:
                 self.learned_searches = 0
         self.begin_search(self.s_goal)
+        self.scale_h()
+        self.set_order()
         self.searches += 1
         self.search_began = self.intervals
         self.s_root = self.s_current
@@ -1085,6 +1096,16 @@ class Search:
         """The same grid in other arrays."""
         self.moves, self.terrain = memoryview(moves), memoryview(terrain)
 
+    def set_lowest_cost(self, lowest_cost):
+        """Takes note of the cost of the present map's cheapest cell, in sixteenths, for the next search."""
+        self.lowest_cost = lowest_cost
+        if self.h_is_too_high() and (self.goal_found or self.failed):
+            self.scale_h()
+
+    def h_is_too_high(self):
+        """A cell has become so cheap that the running search's h is not admissible on the present map."""
+        return self.straight * COST_STEPS > self.straight_step * self.lowest_cost
+
     def start(self, s_current, s_goal, reason=0):
         """A new search between these states; with a reason it is a restart."""
         self.s_current, self.s_goal = s_current, s_goal
@@ -1150,7 +1171,8 @@ class Search:
         return trail
 
     def log_expansions(self):
-        """From now on, for take_log(). Its memory, as that of the tree, is taken where the search goes."""
+        """From now on, for take_log(). Its memory, as that of the tree, is taken where the search goes. A state that is
+        re-opened comes once more, as long as there is room."""
         if self.log_room > 0:
             return
         self.log = zeros(self.states, np.int32)

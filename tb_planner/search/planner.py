@@ -288,6 +288,7 @@ class TimeBoundedPlanner:
         if not change:
             return False
         search = self._search
+        search.set_lowest_cost(self.grid.lowest_cost)
         s_goal = self._nearest_to_goal()
         if s_goal != search.s_goal:
             search.forget_learned()
@@ -580,7 +581,7 @@ class TimeBoundedPlanner:
             return RestartReason.NO_PATH
         if self._free_start() != search.s_current:
             return RestartReason.START_BLOCKED
-        if misled:
+        if misled or (self.algorithm.w_g and search.h_is_too_high()):  # greedy search does not add h to anything
             return RestartReason.HEURISTIC_INVALIDATED
         return restart_reason(search, change, self.algorithm, self._min_improvement)
 

@@ -62,7 +62,7 @@ const REASONS = {
   goal_moved: 'goal cell changed',
   start_blocked: 'start blocked',
   no_path: 'no path before',
-  heuristic_invalidated: 'learned heuristic invalid',
+  heuristic_invalidated: 'heuristic invalid',
   periodic: 'periodic restart',
   new_goal: 'new goal',
   off_route: 'robot left the route',

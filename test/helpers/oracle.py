@@ -46,6 +46,7 @@ class Terrain:
             for x in range(self.width)
             if math.isfinite(costs[y, x])
         }
+        self.lowest_cost = min(self.cost.values(), default=SIXTEENTHS)
 
     def weight(self, u: Cell, v: Cell) -> int | None:
         """t(u) + t(v) if v is a successor of u, else None."""
@@ -130,9 +131,8 @@ class Oracle:
     ) -> None:
         self.terrain, self.goal, self.rules, self.k = terrain, goal, rules, k
         self.is_optimal = rules.w_h <= rules.w_g
-        has_buckets = rules.ties == 'lifo' and (terrain.weighted or not self.is_optimal)
-        self.metric = metric or (INTEGER if has_buckets or terrain.weighted else EXACT)
-        self.bucket_width = self.widest_bucket() if has_buckets else 1
+        self.has_buckets = rules.ties == 'lifo' and (terrain.weighted or not self.is_optimal)
+        self.metric = metric or (INTEGER if self.has_buckets or terrain.weighted else EXACT)
         self.s_current = start
         self.searchnumber = 0
         self.search: dict[Cell, int] = {}
@@ -146,12 +146,12 @@ class Oracle:
         self.initialize_search()
 
     def distance(self, u: Cell, v: Cell) -> int:
-        """H: octile distance, Manhattan distance with 4 neighbours, over cells of cost 1."""
+        """H: octile distance, Manhattan distance with 4 neighbours, over cells as cheap as the map's cheapest one."""
         dx, dy = abs(u[0] - v[0]), abs(u[1] - v[1])
         straight, diagonal = self.metric
         if self.terrain.neighbours == 4:
-            return 2 * SIXTEENTHS * straight * (dx + dy)
-        return 2 * SIXTEENTHS * (straight * abs(dx - dy) + diagonal * min(dx, dy))
+            return 2 * self.lowest_cost * straight * (dx + dy)
+        return 2 * self.lowest_cost * (straight * abs(dx - dy) + diagonal * min(dx, dy))
 
     def widest_bucket(self) -> int:
         """How wide the ranges of f are whose states are in no order but last in, first out.
@@ -159,7 +159,7 @@ class Oracle:
         A power of two in the planner's units, of which a step on a map without costs has 985 or 1393: for w > 1 as wide
         as (w_h - w_g) times the cheapest step, else an eighth of that step."""
         unit = 1 if self.terrain.weighted else 2 * SIXTEENTHS
-        cheapest = 2 * SIXTEENTHS * self.metric[0] // unit
+        cheapest = 2 * self.lowest_cost * self.metric[0] // unit
         rules = self.rules
         widest = rules.w_g * cheapest // 8 if self.is_optimal else (rules.w_h - rules.w_g) * cheapest
         return unit << (widest.bit_length() - 1)
@@ -183,8 +183,10 @@ class Oracle:
             self.h[s] = self.distance(s, self.goal)
             self.g[s] = math.inf
         elif self.search[s] != self.searchnumber:
+            learned = self.h[s] if self.rules.learn_h else 0
             if self.rules.learn_h and self.g[s] < math.inf:
-                self.h[s] = max(self.h[s], self.pathcost[self.search[s]] - self.g[s])
+                learned = max(learned, self.pathcost[self.search[s]] - self.g[s])
+            self.h[s] = max(self.distance(s, self.goal), learned)
             self.g[s] = math.inf
         self.search[s] = self.searchnumber
 
@@ -201,6 +203,8 @@ class Oracle:
             self.searches_learned_from = 0
         self.fell_since_start = False
         self.failed = False
+        self.lowest_cost = self.terrain.lowest_cost
+        self.bucket_width = self.widest_bucket() if self.has_buckets else 1
         self.searchnumber += 1
         self.s_root = self.s_current
         self.heap: list[tuple[tuple[float, ...], Cell]] = []
@@ -315,7 +319,10 @@ class Oracle:
         self.changed_since_start = True
         self.fell_since_start |= bool(self.decreased)
         misled = self.decreased and self.rules.learn_h and self.searches_learned_from > 0
-        if not (self.failed or misled or self.restart_search(changes)):
+        if self.goal_found:
+            self.lowest_cost = min(self.lowest_cost, terrain.lowest_cost)
+        too_high = self.rules.w_g > 0 and terrain.lowest_cost < self.lowest_cost  # H of the running search
+        if not (self.failed or misled or too_high or self.restart_search(changes)):
             return False
         self.initialize_search()
         return True
