@@ -242,7 +242,8 @@ def test_restarts_happen_exactly_when_the_rule_asks_for_it(algorithm, expected):
     for _ in range(1500):
         goals.tick()
     assert goals.updates > 1300
-    assert expected <= set(goals.counts) <= expected | {RestartReason.NO_PATH}
+    rare = {RestartReason.SHORTCUT_OPENED} if algorithm.weight == 3 else set()
+    assert expected <= set(goals.counts) <= expected | rare | {RestartReason.NO_PATH}
     assert all(goals.counts[reason] > 3 for reason in expected)
 
 
