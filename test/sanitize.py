@@ -31,6 +31,7 @@ TESTS = (
     'distance',
     'escape',
     'follower',
+    'graded_maps',
     'grid',
     'kernel_modes',
     'live_map',
