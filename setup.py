@@ -18,7 +18,7 @@ from setuptools.command.build_ext import build_ext
 NAME = 'tb_planner'
 HERE = Path(__file__).resolve().parent  # colcon --symlink-install runs a link to this file elsewhere
 HOME = 'https://github.com/tb-planner/tb_planner'
-COMPILED = [f'{NAME}.search.{module}' for module in ('distance', 'kernel', 'sight')]  # by Cython
+COMPILED = [f'{NAME}.search.{module}' for module in ('cells', 'distance', 'kernel', 'sight')]  # by Cython
 COMPILED_BASELINES = [f'benchmarks.baselines.{module}' for module in ('d_star_lite', 'local_search')]  # in a clone only
 OLDEST_CYTHON = (3, 0, 8)
 
@@ -32,6 +32,9 @@ FLAGS = os.environ.get('TB_PLANNER_CFLAGS', '').split() or [
     *('--param', 'large-function-growth=10000'),
     *('--param', 'inline-min-speedup=1'),
 ]
+
+ALONG_ROWS = [f'{NAME}.search.{module}' for module in ('cells', 'distance')]
+VECTORISE = [] if 'TB_PLANNER_CFLAGS' in os.environ else ['-O3']  # the kernel gains nothing by it
 
 # ROS 2 from PyPI, for machines without ROS. Other platforms have no wheels: install ROS as ros.org describes.
 HAS_WHEELS = (
@@ -124,7 +127,7 @@ class BuildKernel(build_ext):
         for extension, c_extension in zip(self.extensions, translated):
             extension.sources = c_extension.sources
             extension.depends = [__file__]
-            extension.extra_compile_args = flags
+            extension.extra_compile_args = [*flags, *(VECTORISE if extension.name in ALONG_ROWS and flags else [])]
 
     def accepted(self, flags):
         """Returns the flags if this compiler accepts them without a warning, else none."""

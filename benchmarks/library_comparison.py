@@ -331,6 +331,8 @@ def map_table(frame: pd.DataFrame) -> str:
 
 def times_ours(ms: pd.DataFrame, name: str, ours: str = OURS.name) -> float:
     """How many times as long a planner took on the problems that both have planned."""
+    if ours not in ms or name not in ms:  # the run was interrupted, or has left it out
+        return float('nan')
     both = ms[name].notna() & ms[ours].notna()
     return float(ms[name][both].sum() / ms[ours][both].sum()) if both.any() else float('nan')
 
@@ -349,7 +351,7 @@ def verdict(frame: pd.DataFrame) -> list[str]:
             contests += [(ours, ['NavFn A*'], ', only NavFn A*') for ours in ALL_OURS]
         for ours, others, remark in contests:
             ratios = [
-                min((times_ours(ms, name, ours.name) for name in others), default=float('nan'))
+                min((times_ours(ms, name, ours.name) for name in others if name in ms), default=float('nan'))
                 for _, one in some.groupby('map', sort=False)
                 for ms in (one.pivot(index='problem', columns='planner', values='ms'),)
             ]

@@ -26,6 +26,7 @@ CHECKED = 'boundscheck=True, wraparound=False, initializedcheck=True'  # a negat
 TESTS = (
     'against_oracle',
     'baselines_a_star',
+    'cells',
     'costmap',
     'd_star_lite',
     'distance',

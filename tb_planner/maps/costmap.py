@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.geometry import Box
-from tb_planner.search.distance import squared_distances
+from tb_planner.search.cells import terrain_by_tables
+from tb_planner.search.distance import SMALL_BOUND, short_squares, squared_distances
 from tb_planner.search.grid import COST_STEPS, MAX_COST, costs_of_terrain
 
 UNKNOWN = -1
@@ -96,6 +97,7 @@ class CostTable:
         self._by_occupancy = _by_occupancy(rules)
         self._by_square = _by_square(rules)
         self._bound = math.ceil(math.sqrt(len(self._by_square) - 2))
+        self._by_byte = self._by_square.take(np.arange(256), mode='clip') if self._bound <= SMALL_BOUND else None
 
     @property
     def weighted(self) -> bool:
@@ -106,14 +108,22 @@ class CostTable:
     def terrain(self, occupancy: NDArray[np.int8], box: Box) -> NDArray[np.uint16]:
         """The terrain in a box that follows from a map's occupancy in and around it."""
         # -1 is 255 as an unsigned byte: one table serves known and unknown cells
-        terrain = self._by_occupancy.take(occupancy[box.slices].view(np.uint8))
+        bytes_ = occupancy.view(np.uint8)
+        obstacles = None
         if self.rules.reach > 0:
             height, width = occupancy.shape
             around = box.grown(self.rules.reach, Box(0, 0, width, height))
             obstacles = occupancy[around.slices] >= self.rules.lethal_threshold
-            if obstacles.any():
-                squares = squared_distances(obstacles, self._bound)[around.part(box)]
-                np.maximum(terrain, self._by_square.take(squares, mode='clip'), out=terrain)
+        if obstacles is None or not obstacles.any():
+            terrain = self._by_occupancy.take(bytes_[box.slices])
+        elif self._by_byte is not None:
+            squares = np.ascontiguousarray(short_squares(obstacles, self._bound)[around.part(box)])
+            return terrain_by_tables(bytes_, box, squares, self._by_occupancy, self._by_byte)
+        else:
+            squares = squared_distances(obstacles, self._bound)[around.part(box)]
+            terrain = np.maximum(
+                self._by_occupancy.take(bytes_[box.slices]), self._by_square.take(squares, mode='clip')
+            )
         terrain += np.uint16(1)
         return terrain
 

@@ -6,9 +6,13 @@ cdef enum:
     HEIGHT = 1
     BEGIN = 2
 
+ctypedef fused Distance:
+    unsigned char
+    int
+
 cdef int transform(const unsigned char[:, ::1] obstacles, int bound, int[:, ::1] squares, int[:, ::1] envelope) except -1
-@cython.locals(rows='Py_ssize_t', width='Py_ssize_t', x='Py_ssize_t', y='Py_ssize_t')
-cdef void within_columns(const unsigned char[:, ::1] obstacles, int far, int[:, ::1] distances) noexcept nogil
+@cython.locals(rows='Py_ssize_t', width='Py_ssize_t', x='Py_ssize_t', y='Py_ssize_t', above=Distance, below=Distance)
+cdef void within_columns(const unsigned char[:, ::1] obstacles, Distance far, Distance[:, ::1] distances) noexcept nogil
 @cython.locals(
     width='Py_ssize_t', x='Py_ssize_t', pieces='Py_ssize_t', i='Py_ssize_t', end='Py_ssize_t', distance='int', most='int'
 )
@@ -17,4 +21,15 @@ cdef long long parabola(long long x, long long column, long long height) noexcep
 @cython.locals(last='Py_ssize_t', column='long long', begin='long long')
 cdef Py_ssize_t add_parabola(
     long long x, long long square, Py_ssize_t width, Py_ssize_t pieces, int[:, ::1] envelope
+) noexcept nogil
+
+cdef int short_transform(
+    const unsigned char[:, ::1] obstacles, int bound, unsigned char[:, ::1] squares, unsigned char[::1] row
+) except -1
+@cython.locals(
+    width='Py_ssize_t', x='Py_ssize_t', offset='Py_ssize_t', most='unsigned char', square='int', rise='unsigned char',
+    left='unsigned char', right='unsigned char', nearer='unsigned char'
+)
+cdef void along_short_row(
+    unsigned char[:, ::1] squares, Py_ssize_t y, Py_ssize_t bound, unsigned char[::1] row
 ) noexcept nogil

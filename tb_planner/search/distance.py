@@ -21,7 +21,7 @@ COMPILED = cython.compiled
 MAX_BOUND = 46339
 """The largest bound: its square fits the result's 32 bits."""
 SMALL_BOUND = 11
-"""Up to this bound all offsets are tried; twice its square fits a byte."""
+"""Up to this bound all offsets are tried; the sum of two squares fits a byte."""
 
 if not cython.compiled:  # distance.pxd has these for the compiler
     COLUMN, HEIGHT, BEGIN = 0, 1, 2  # of a piece of the envelope
@@ -34,7 +34,7 @@ def squared_distances(obstacles, bound):
     if not 0 <= bound <= MAX_BOUND:
         raise ValueError(f'bound is {bound}; it must be between 0 and {MAX_BOUND}')
     if bound <= SMALL_BOUND:
-        return short_squares(obstacles, bound)
+        return short_squares(obstacles, bound).astype(np.int32)
     squares = np.empty(obstacles.shape, np.int32)
     if obstacles.size > 0:
         envelope = np.empty((obstacles.shape[1], 3), np.int32)
@@ -44,17 +44,40 @@ def squared_distances(obstacles, bound):
 
 
 def short_squares(obstacles, bound):
-    """Within columns, then within rows, one offset after the other: NumPy is quick with whole arrays of bytes."""
-    far = bound * bound + 1
-    apart = np.where(obstacles, np.uint8(0), np.uint8(far))
-    for _ in range(2):
-        squares = apart.copy()
-        for offset in range(1, min(bound, len(apart) - 1) + 1):
-            beside = apart + np.uint8(offset * offset)
-            np.minimum(squares[offset:], beside[:-offset], out=squares[offset:])
-            np.minimum(squares[:-offset], beside[offset:], out=squares[:-offset])
-        apart = np.ascontiguousarray(squares.T)
-    return apart.astype(np.int32)
+    """squared_distances() as bytes, for bounds up to SMALL_BOUND."""
+    squares = np.empty(obstacles.shape, np.uint8)
+    if obstacles.size > 0:
+        source = np.ascontiguousarray(obstacles).view(np.uint8)
+        row = np.empty(obstacles.shape[1] + 2 * bound, np.uint8)
+        short_transform(memoryview(source), bound, memoryview(squares), memoryview(row))
+    return squares
+
+
+def short_transform(obstacles, bound, squares, row):
+    """First distances within columns, then along each row the least of all offsets: bytes, many at a time."""
+    with cython.nogil:
+        within_columns(obstacles, bound + 1, squares)
+        for y in range(squares.shape[0]):
+            along_short_row(squares, y, bound, row)
+
+
+def along_short_row(squares, y, bound, row):
+    """row: the row's squared distances within columns, with `bound` distant cells on each side."""
+    width = squares.shape[1]
+    most = bound * bound + 1
+    for x in range(bound):
+        row[x] = row[bound + width + x] = most
+    for x in range(width):
+        square = squares[y, x] * squares[y, x]
+        square = square if square < most else most
+        row[bound + x] = square
+        squares[y, x] = square
+    for offset in range(1, bound + 1):
+        rise = offset * offset
+        for x in range(width):
+            left, right = row[bound + x - offset], row[bound + x + offset]
+            nearer = (left if left < right else right) + rise
+            squares[y, x] = squares[y, x] if squares[y, x] < nearer else nearer
 
 
 def transform(obstacles, bound, squares, envelope):
@@ -65,16 +88,19 @@ def transform(obstacles, bound, squares, envelope):
 
 
 def within_columns(obstacles, far, distances):
-    """The distance to the nearest obstacle above or below, at most `far`."""
+    """The distance to the nearest obstacle above or below, at most `far`: bytes or 32 bits."""
     rows, width = obstacles.shape[0], obstacles.shape[1]
     for x in range(width):
         distances[0, x] = 0 if obstacles[0, x] else far
     for y in range(1, rows):
         for x in range(width):
-            distances[y, x] = 0 if obstacles[y, x] else min(distances[y - 1, x] + 1, far)
+            above = distances[y - 1, x] + 1
+            above = above if above < far else far
+            distances[y, x] = 0 if obstacles[y, x] else above
     for y in range(rows - 2, -1, -1):
         for x in range(width):
-            distances[y, x] = min(distances[y, x], distances[y + 1, x] + 1)
+            below = distances[y + 1, x] + 1
+            distances[y, x] = distances[y, x] if distances[y, x] < below else below
 
 
 def along_row(squares, y, bound, envelope):

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, Cell
 from tb_planner.search import kernel
+from tb_planner.search.cells import differences, legal_moves, total
 from tb_planner.search.grid_math import DIAGONAL, MAX_G
 
 COST_STEPS = 16  # costs are multiples of 1/16: sums of them are exact, and ties are ties
@@ -57,16 +58,10 @@ class GridChange:
     @classmethod
     def between(cls, old: Grid, new: Grid, boxes: Iterable[Box]) -> GridChange:
         """The difference between two grids in these boxes, which must not overlap."""
-        parts = [_difference(new, box, old.cost_u16[box.slices], new.cost_u16[box.slices]) for box in boxes]
-        parts = [part for part in parts if part]
-        if len(parts) == 1:
-            return parts[0]
-        return cls(
-            *(
-                np.concatenate([np.empty(0, np.int32), *(getattr(part, name) for part in parts)])
-                for name in ('increased', 'decreased', 'unblocked')
-            )
-        )
+        none = np.empty(0, np.int32)
+        parts = [(none, none, none), *(differences(old.cost_u16, new.cost_u16, box) for box in boxes)]
+        increased, decreased, unblocked = (np.concatenate(states) for states in zip(*parts, strict=True))
+        return cls(increased, decreased, none if new.corner_cutting else unblocked)
 
 
 class Grid:
@@ -296,15 +291,14 @@ class Grid:
             self._set_moves(box.grown(1, self.box))
         return True
 
-    def copy(self, other: Grid, box: Box) -> None:
-        """Copies this box from another grid of the same kind and size."""
-        old, new = self.cost_u16[box.slices], other.cost_u16[box.slices]
-        self._total += self._rise(new, box)
-        self._count(old, -1)
-        self._count(new, 1)
-        old[...] = new
-        grown = box.grown(1, self.box)  # a cell's moves go with its neighbours, too
-        self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
+    def copy(self, other: Grid, boxes: Iterable[Box]) -> None:
+        """Copies from another grid of the same kind and size, which does not differ outside these boxes."""
+        for box in boxes:
+            self.cost_u16[box.slices] = other.cost_u16[box.slices]
+            grown = box.grown(1, self.box)  # a cell's moves go with its neighbours, too
+            self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
+        self._total = other._total
+        self._cells_of_cost[...] = other._cells_of_cost
 
     def _count(self, terrain: NDArray[np.uint16], sign: int) -> None:
         """Counts these cells by cost, or, with the sign -1, no longer. The work grows with their number."""
@@ -316,7 +310,7 @@ class Grid:
         """The increase of the sum of all costs, which only a grid with costs needs."""
         if not self.weighted:
             return 0
-        return int(terrain.sum(dtype=np.int64)) - int(self.cost_u16[box.slices].sum(dtype=np.int64))
+        return total(terrain, Box(0, 0, *terrain.shape[::-1])) - total(self.cost_u16, box)
 
     def _check_patch(self, shape: tuple[int, ...], at: Cell | None) -> None:
         if at is None:
@@ -352,22 +346,7 @@ class Grid:
         is_free[around.y0 - box.y0 + 1 : around.y1 - box.y0 + 1, around.x0 - box.x0 + 1 : around.x1 - box.x0 + 1] = (
             self.cost_u16[around.slices] != BLOCKED
         )
-
-        def free(dx: int, dy: int) -> NDArray[np.uint8]:
-            return is_free[1 + dy : is_free.shape[0] - 1 + dy, 1 + dx : is_free.shape[1] - 1 + dx]
-
-        north, east, south, west = free(0, -1), free(1, 0), free(0, 1), free(-1, 0)
-        moves = north * NORTH | east * EAST | south * SOUTH | west * WEST
-        if self.neighbours == 8:
-            for bit, dx, dy, a, b in (
-                (NORTH_EAST, 1, -1, north, east),
-                (SOUTH_EAST, 1, 1, south, east),
-                (SOUTH_WEST, -1, 1, south, west),
-                (NORTH_WEST, -1, -1, north, west),
-            ):
-                diagonal = free(dx, dy)
-                moves |= (diagonal if self.corner_cutting else diagonal & a & b) * bit
-        self.legal_moves[box.slices] = moves * free(0, 0)
+        self.legal_moves[box.slices] = legal_moves(is_free, self.neighbours == 8, self.corner_cutting)
 
 
 _BITS = np.array(  # by dy + 1 and dx + 1
