@@ -95,3 +95,27 @@ def test_a_change_between_two_grids_that_cut_corners_unblocks_nothing():
     old, new = (Grid([[b, False]], corner_cutting=True) for b in (True, False))
     change = GridChange.between(old, new, [old.box])
     assert (change.increased.tolist(), change.decreased.tolist(), change.unblocked.tolist()) == ([], [0], [])
+
+
+@MODES
+@given(SHAPES.flatmap(two_terrains))
+def test_terrain_is_stored_in_its_box_and_changes_are_reported(mode, drawn):
+    old, new, box = drawn
+    stored, part = old.copy(), new[box.slices]
+    before, after = old[box.slices].tolist(), part.tolist()
+    opens = any((b == 0) != (a == 0) for row in zip(before, after) for b, a in zip(*row))
+    assert mode.store(part, stored, box) == (before != after, opens)
+    expected = old.copy()
+    expected[box.slices] = part
+    assert np.array_equal(stored, expected)
+
+
+@MODES
+@given(SHAPES.flatmap(two_terrains))
+def test_counts_by_cost_follow_what_a_box_becomes(mode, drawn):
+    old, new, box = drawn
+    counts = np.bincount(old.reshape(-1), minlength=2**16).astype(np.int32)
+    mode.count(new[box.slices], old, box, counts)
+    stored = old.copy()
+    stored[box.slices] = new[box.slices]
+    assert np.array_equal(counts, np.bincount(stored.reshape(-1), minlength=2**16))

@@ -165,6 +165,8 @@ def test_what_is_fetched_is_the_newest_map_whenever_it_is_fetched(calls, rules, 
             reader.look()
             assert same_map(reader.update.grid, model.grid(**shape))
             assert reader.update.geometry == model.geometry
+        if data.draw(st.booleans()):
+            live_map.wait_until_fetched(0.0)  # which brings the other grid up to date
     reader.look()
     assert same_map(reader.update.grid, model.grid(**shape))
     assert live_map.latest() is None

@@ -121,9 +121,14 @@ class LiveMap:
         return offer
 
     def wait_until_fetched(self, limit_s: float) -> bool:
-        """For the worker: waits until nothing is on offer; returns whether that is so."""
+        """For the worker: waits until nothing is on offer; returns whether that is so. If it is, brings the grid that
+        has been given back up to date, so that the next map need not wait for it."""
         with self._changed_hands:
-            return self._changed_hands.wait_for(lambda: self._offer is None, limit_s)
+            is_fetched = self._changed_hands.wait_for(lambda: self._offer is None, limit_s)
+        here = self._map
+        if is_fetched and here is not None and here.fetched and here.offered:  # the first change takes its memory
+            here.swap()
+        return is_fetched
 
     # -------------------------------------------------------------------------------------------------- inside
     def _put(self, offer: MapUpdate | None) -> None:

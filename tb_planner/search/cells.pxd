@@ -37,3 +37,15 @@ cdef int compare(
 cdef long long add_up(
     const unsigned short[:, ::1] terrain, Py_ssize_t x0, Py_ssize_t y0, Py_ssize_t x1, Py_ssize_t y1
 ) except -1
+@cython.locals(
+    x='Py_ssize_t', y='Py_ssize_t', before='unsigned short', after='unsigned short', any_change='unsigned short',
+    any_opening='unsigned short'
+)
+cdef int replace(
+    const unsigned short[:, ::1] terrain, unsigned short[:, ::1] into, Py_ssize_t x0, Py_ssize_t y0
+) except -1
+@cython.locals(x='Py_ssize_t', y='Py_ssize_t', before='unsigned short', after='unsigned short')
+cdef int move_counts(
+    const unsigned short[:, ::1] terrain, const unsigned short[:, ::1] old, Py_ssize_t x0, Py_ssize_t y0,
+    int[::1] cells_of_cost
+) except -1

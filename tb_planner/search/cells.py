@@ -72,6 +72,42 @@ def moves_of_row(free, y, eight, cutting, moves):
         moves[y, x] = free[y + 1, x + 1] * (straight | diagonal * eight)
 
 
+def count(terrain, before, box, cells_of_cost):
+    """Counts cells by cost: those of a box of a grid that terrain will change move to their new costs."""
+    move_counts(
+        memoryview(np.ascontiguousarray(terrain)), memoryview(before), box[0], box[1], memoryview(cells_of_cost)
+    )
+
+
+def move_counts(terrain, old, x0, y0, cells_of_cost):
+    with cython.nogil:
+        for y in range(terrain.shape[0]):
+            for x in range(terrain.shape[1]):
+                before, after = old[y0 + y, x0 + x], terrain[y, x]
+                if before != after:
+                    cells_of_cost[before] -= 1
+                    cells_of_cost[after] += 1
+
+
+def store(terrain, into, box):
+    """Writes terrain into a box of a grid. Returns whether a cell changes, and whether one becomes blocked or free."""
+    found = replace(memoryview(np.ascontiguousarray(terrain)), memoryview(into), box[0], box[1])
+    return found != 0, found > 1
+
+
+def replace(terrain, into, x0, y0):
+    """0 if nothing changes, 1 if only costs do, 2 if cells become blocked or free."""
+    with cython.nogil:
+        any_change = any_opening = 0
+        for y in range(terrain.shape[0]):
+            for x in range(terrain.shape[1]):
+                before, after = into[y0 + y, x0 + x], terrain[y, x]
+                any_change |= before ^ after
+                any_opening |= (before == 0) ^ (after == 0)
+                into[y0 + y, x0 + x] = after
+    return 2 if any_opening else 1 if any_change else 0
+
+
 def total(terrain, box):
     """The sum of all costs in a box."""
     return add_up(memoryview(np.ascontiguousarray(terrain)), box[0], box[1], box[2], box[3])

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, Cell
 from tb_planner.search import kernel
-from tb_planner.search.cells import differences, legal_moves, total
+from tb_planner.search.cells import count, differences, legal_moves, store, total
 from tb_planner.search.grid_math import DIAGONAL, MAX_G
 
 COST_STEPS = 16  # costs are multiples of 1/16: sums of them are exact, and ties are ties
@@ -85,7 +85,9 @@ class Grid:
         self.check_room()
         for box in self.box.tiles(256):  # which stay in the cache
             self._set_moves(box)
-            self._count(self.cost_u16[box.slices], 1)
+            if self.weighted:
+                cells = np.bincount(self.cost_u16[box.slices].reshape(-1))
+                self._cells_of_cost[: len(cells)] += cells.astype(np.int32)
 
     @classmethod
     def all_blocked(
@@ -279,14 +281,12 @@ class Grid:
 
         The caller checks with check_room() afterwards whether there is room for the sums of costs.
         """
-        old = self.cost_u16[box.slices]
-        if np.array_equal(old, terrain):
-            return False
         self._total += self._rise(terrain, box)
-        self._count(old, -1)
-        self._count(terrain, 1)
-        moves_change = not np.array_equal(old != BLOCKED, terrain != BLOCKED)
-        old[...] = terrain
+        if self.weighted:
+            count(terrain, self.cost_u16, box, self._cells_of_cost)
+        changed, moves_change = store(terrain, self.cost_u16, box)
+        if not changed:
+            return False
         if moves_change:
             self._set_moves(box.grown(1, self.box))
         return True
@@ -299,12 +299,6 @@ class Grid:
             self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
         self._total = other._total
         self._cells_of_cost[...] = other._cells_of_cost
-
-    def _count(self, terrain: NDArray[np.uint16], sign: int) -> None:
-        """Counts these cells by cost, or, with the sign -1, no longer. The work grows with their number."""
-        if self.weighted:
-            cells = np.bincount(terrain.reshape(-1))
-            self._cells_of_cost[: len(cells)] += (sign * cells).astype(np.int32)
 
     def _rise(self, terrain: NDArray[np.uint16], box: Box) -> int:
         """The increase of the sum of all costs, which only a grid with costs needs."""
