@@ -29,7 +29,7 @@ from tb_planner import (
 
 ALL = os.environ.get('TB_PLANNER_ALL_PROBLEMS', '0') not in ('', '0')
 PARTS, MAPS = (20, 1_000) if ALL else (1, 300)  # each part ends long before pytest's time limit
-MAPS_A_WEIGHT = 5_000 if ALL else 150
+WEIGHT_PARTS, MAPS_A_WEIGHT = (5, 1_000) if ALL else (1, 150)
 LARGEST_COSTS = (1.3, 3.0, 9.0, 60.0, 4000.0)
 OPTIMAL = (tba_star(), tb_wa_star(1.0), rtba_star(), tbaa_star(), tba_star(reopen=True), tba_star(ties='larger_g'))
 
@@ -83,9 +83,10 @@ def test_optimal_algorithms_find_the_costs_of_dijkstra_on_maps_that_change_betwe
     assert found > MAPS
 
 
+@pytest.mark.parametrize('part', range(WEIGHT_PARTS))
 @pytest.mark.parametrize('w', [1.05, 1.1, 1.5, 2.0, 3.0, 10.0])
-def test_weighted_plans_on_graded_maps_cost_at_most_w_times_the_optimum(w, record_property):
-    rng = np.random.default_rng(int(100 * w))
+def test_weighted_plans_on_graded_maps_cost_at_most_w_times_the_optimum(w, part, record_property):
+    rng = np.random.default_rng((int(100 * w), part))
     worst, solved = 1.0, 0
     while solved < MAPS_A_WEIGHT:
         values, start, goal = graded_problem(rng, max_side=20)
