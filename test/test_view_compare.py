@@ -30,8 +30,10 @@ def browser():
 def records(tmp_path_factory):
     """The files of runs: of two on the same changing map, and of one where it never changes."""
     folder = tmp_path_factory.mktemp('compare')
-    make_record(folder / 'slow.tbrun')
-    make_record(folder / 'fast.tbrun', k=7)
+    ticks = {k: make_record(folder / f'{k}.tbrun', k=k).ticks for k in (4, 7)}
+    for k, name in zip(sorted(ticks, key=lambda k: ticks[k]), ('fast', 'slow'), strict=True):
+        (folder / f'{k}.tbrun').rename(folder / f'{name}.tbrun')
+    assert ticks[4] != ticks[7]
     make_record(folder / 'static.tbrun', 'static')
     return folder
 

@@ -118,8 +118,9 @@ def test_the_names_of_strips_have_the_values_of_the_present_tick(shown):
 def test_one_cursor_crosses_all_strips_and_the_tip_has_their_values(shown):
     page, record = shown
     left, top, width, height = page.box_of('lanes')
-    page.mouse('mouseMoved', left + width / 3, top + height - 5)
-    tick = round((record.ticks - 1) / 3)
+    restarts = np.array([tick for tick, _ in record.restarts])  # a restart draws the cursor to its mark
+    tick = next(tick for tick in range(record.ticks // 3, record.ticks) if abs(restarts - tick).min() > 1)
+    page.mouse('mouseMoved', left + tick / (record.ticks - 1) * width, top + height - 5)
     page.wait_for('!document.getElementById("cursor").hidden')
     line = page.box_of('cursor')
     assert line[0] - left == pytest.approx(tick / (record.ticks - 1) * width, abs=1)

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tb_planner import Grid, Static, TimeBoundedPlanner, move_to_goal
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
 from tb_planner.recording.format import MAGIC, OBSTACLE
 from tb_planner.ros.demo import main, write_replay
+from tb_planner.ros.processes import Process
 from tb_planner.view.page import SIGNATURE
 
 ROOM = World("""
@@ -108,18 +110,29 @@ def test_a_demo_whose_record_cannot_be_kept_is_driven_and_shown_all_the_same(nod
     assert '>office, static world, ' in (tmp_path / 'run.html').read_text(encoding='utf-8')
 
 
+def logged(folder, text):
+    """A process that has logged the text and ended."""
+    output = folder / f'{len(text)}.log'
+    process = Process('node', [sys.executable, '-c', f'print({text!r})'], os.environ, output)
+    assert process.wait(30)
+    return process
+
+
 @pytest.mark.parametrize('recorded', [b'', MAGIC, None], ids=['nothing', 'a beginning', 'no file'])
 def test_where_nothing_was_recorded_no_older_run_is_shown(tmp_path, recorded):
     record, replay = tmp_path / 'run.tbrun', tmp_path / 'run.html'
     replay.write_bytes(SIGNATURE + b'an older run')
     if recorded is not None:
         record.write_bytes(recorded)
-    log = '[ERROR] [tb_planner]: the run is not recorded: [Errno 28] No space left on device\n'
-    assert write_replay(record, replay, 'A run', log).startswith('none: the run is not recorded: [Errno 28] No space')
+    full = logged(tmp_path, '[ERROR] [tb_planner]: the run is not recorded: [Errno 28] No space left on device')
+    reason = write_replay(record, replay, 'A run', [full])
+    assert reason.startswith('none: the run is not recorded: [Errno 28] No space')
     assert not replay.exists()
-    assert 'run.tbrun' in write_replay(record, replay, 'A run', '')
+    why = 'the run had not begun' if recorded == b'' else 'run.tbrun'
+    assert why in write_replay(record, replay, 'A run', [logged(tmp_path, 'all is well')])
+    assert write_replay(record, replay, 'A run', []) == 'none: the run had not begun'
     replay.write_text('Minutes of a meeting')
-    write_replay(record, replay, 'A run', '')
+    write_replay(record, replay, 'A run', [])
     assert replay.read_text() == 'Minutes of a meeting'
 
 
@@ -144,8 +157,9 @@ def test_a_page_of_a_part_of_the_run_is_reported_as_incomplete(tmp_path):
     planner = TimeBoundedPlanner(grid, (1, 1), (8, 8))
     with RecordedWalk(record, planner, Static(grid), About()) as walk:
         move_to_goal(planner, walk)
-    assert write_replay(record, replay, 'A run', 'all is well') == str(replay)
-    result = write_replay(record, replay, 'A run', 'the run is not recorded any more: [Errno 28] No space left')
+    assert write_replay(record, replay, 'A run', [logged(tmp_path, 'all is well')]) == str(replay)
+    text = 'the run is not recorded any more: [Errno 28] No space left'
+    result = write_replay(record, replay, 'A run', [logged(tmp_path, text)])
     assert result == f'{replay}, incomplete: the run is not recorded any more: [Errno 28] No space left'
 
 
