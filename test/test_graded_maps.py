@@ -177,7 +177,7 @@ def test_the_lowest_cost_of_a_grid_is_exact_after_every_patch_and_copy():
         for _ in range(8):
             free = values[np.isfinite(values)]
             assert grid.lowest_cost == round(float(free.min()) * 16)
-            other.copy(grid, grid.box)
+            other.copy(grid, [grid.box])
             assert other.lowest_cost == grid.lowest_cost
             patch, at = graded_patch(rng, values, start, goal)
             values = patched(values, patch, at)
