@@ -83,12 +83,13 @@ def run_node(
         spin(node, shutdown_requested)
     finally:
         node.destroy_node()
-        rclpy.try_shutdown()
         # a lifecycle node keeps its ROS node, and so DDS, until it is collected; what was left of DDS at the end of a
-        # process crashed in 1 of 180, when other nodes were just being discovered
+        # process crashed in 1 of 180, when other nodes were just being discovered. Kilted's rclpy crashes if that comes
+        # after the shutdown
         del node
         gc.unfreeze()
         gc.collect()
+        rclpy.try_shutdown()
     return DONE
 
 
