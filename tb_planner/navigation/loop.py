@@ -301,7 +301,9 @@ class PlannerLoop:
             if not map_lost and (problem := self._overdue(now_s)):
                 self._log.warn('map_age', problem, same='overdue')
             for_navigator = self._replace_navigator() if self._must_start_over else map_update
-            search: Search = self._budget.search_for
+            search: Search | None = None
+            if self.navigator.goal is not None:
+                search = self._budget.share().search_for  # the time for the map counts, too
             if self.recorder is not None:
                 search = self.recorder.searching(search)
             tick = self.navigator.tick(for_navigator, pose, search, map_lost=map_lost)
