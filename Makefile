@@ -38,7 +38,7 @@ chromium:  # the tests of the replay page need a browser; without one they are s
 	@for name in "$$TB_PLANNER_CHROMIUM" $(BROWSERS); do command -v "$$name" > /dev/null && exit 0; done; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		echo 'Installing Chromium for the tests of the replay page'; \
-		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes chromium; } > /dev/null 2>&1 || \
+		{ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 install --yes chromium; } > /dev/null 2>&1 || \
 			echo 'Chromium could not be installed: the tests of the replay page will be skipped'; \
 	else \
 		echo 'No Chromium: the tests of the replay page will be skipped. To run them: sudo apt install chromium'; \
