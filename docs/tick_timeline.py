@@ -21,7 +21,7 @@ from tb_planner.config import PlannerParameters
 from tb_planner.navigation.loop import PlannerLoop, TickResult
 from tb_planner.navigation.navigator import Navigator, Replanner
 from tb_planner.search.algorithms import RestartReason
-from tb_planner.search.planner import TickBudget
+from tb_planner.search.planner import BudgetShare
 
 FINER = 5
 LIMIT_S = 120.0
@@ -30,7 +30,7 @@ OTHER = 'everything else'
 PARTS: dict[str, tuple[str, list[tuple[type, str]]]] = {
     'newest map and pose': ('#cc79a7', [(PlannerLoop, '_newest_map'), (PlannerLoop, '_newest_pose')]),
     'restart rule on changed cells': ('#e69f00', [(Navigator, '_update_map')]),
-    'search': ('#56b4e9', [(TickBudget, 'search_for')]),
+    'search': ('#56b4e9', [(BudgetShare, 'search_for')]),
     'route and waypoint': (
         '#009e73',
         [(Replanner, '_track_robot'), (Replanner, '_look_ahead'), (Replanner, '_take_new_route'), (Replanner, 'aim')],

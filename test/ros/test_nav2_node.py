@@ -73,9 +73,13 @@ def test_a_renamed_planner_in_a_namespace_has_its_actions_there(nodes):
         around.maps.publish(map_message(open_terrain()))
         around.wait_for_status('IDLE')
         assert PathClient(peer).path_to(8.0, 5.0).poses
-        found = peer.node.get_node_names_and_namespaces()  # also of nodes of before, whose farewell may be lost
-        names = [name for name, namespace in found if namespace == '/robot1' and 'planner' in name]
-        assert sorted(names) == ['planner_server', 'planner_server_actions']
+
+        def planners() -> list[str]:  # also of nodes of before, whose farewell may be lost
+            found = peer.node.get_node_names_and_namespaces()
+            return sorted(name for name, namespace in found if namespace == '/robot1' and 'planner' in name)
+
+        both = ['planner_server', 'planner_server_actions']
+        peer.wait_until(lambda: planners() == both, lambda: f'the graph has {both}; it has {planners()}')
     finally:
         peer.close()
 
