@@ -94,11 +94,19 @@ class Client:
         if self._what == TOURS:
             x_m, y_m = (self._random.uniform(2.0, 3.0) for _ in 'xy')
             start = pose_message(Pose2D(x_m, y_m), 'map', Time())
-            return self._through_poses.Goal(goals=self._places, start=start, use_start=True)
+            return self._through(self._places, start)
         first = self._random.randrange(4)  # else a search would go on from request to request
         segments = SEGMENTS if self._what == CANCELED else 1
         goals = [self._places[(first + i) % 4] for i in range(segments)]
-        return self._through_poses.Goal(goals=goals, start=self._places[first - 1], use_start=True)
+        return self._through(goals, self._places[first - 1])
+
+    def _through(self, places: list[Any], start: Any) -> Any:
+        goal = self._through_poses.Goal(start=start, use_start=True)
+        if hasattr(goal.goals, 'goals'):  # since Kilted
+            goal.goals.goals = places
+        else:
+            goal.goals = places
+        return goal
 
 
 def _outcome(result: Any) -> str:

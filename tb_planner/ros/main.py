@@ -72,20 +72,22 @@ def run_node(
     except (RuntimeError, ValueError) as error:  # of rcl, for a parameter file or an argument that it cannot read
         print(f'{name}: cannot start: {cut(" ".join(str(error).split()))}', file=sys.stderr)
         return CANNOT_START
+    node = None
     try:
         node = new_node()
+        spin(node, shutdown_requested)
     except cannot_start as error:
+        if node is not None:
+            raise
         for reason in str(error).splitlines():
             rclpy.logging.get_logger(name).fatal(reason)
-        rclpy.try_shutdown()
         return CANNOT_START
-    try:
-        spin(node, shutdown_requested)
     finally:
-        node.destroy_node()
-        # a lifecycle node keeps its ROS node, and so DDS, until it is collected; what was left of DDS at the end of a
-        # process crashed in 1 of 180, when other nodes were just being discovered. Kilted's rclpy crashes if that comes
-        # after the shutdown
+        if node is not None:
+            node.destroy_node()
+        # a lifecycle node, even a half-built one, keeps its ROS node, and so DDS, until it is collected; what was left
+        # of DDS at the end of a process crashed in 1 of 180, when other nodes were just being discovered. Kilted's
+        # rclpy crashes if that comes after the shutdown
         del node
         gc.unfreeze()
         gc.collect()
