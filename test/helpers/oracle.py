@@ -41,10 +41,10 @@ class Terrain:
         self.corner_cutting = corner_cutting
         self.steps = STRAIGHT_STEPS if neighbours == 4 else STRAIGHT_STEPS + DIAGONAL_STEPS
         self.cost: dict[Cell, int] = {
-            (x, y): round(costs[y, x] * SIXTEENTHS)
-            for y in range(self.height)
-            for x in range(self.width)
-            if math.isfinite(costs[y, x])
+            (x, y): int(cost)
+            for y, row in enumerate(np.rint(costs * SIXTEENTHS).tolist())
+            for x, cost in enumerate(row)
+            if cost < math.inf
         }
         self.lowest_cost = min(self.cost.values(), default=SIXTEENTHS)
 
