@@ -32,11 +32,11 @@ class Costs:
             self.t = np.where(values, 0, 16)
         else:
             self.t = np.where(np.isinf(values), 0, np.where(np.isinf(values), 0, values) * 16).astype(int)
+        self._rows = self.t.tolist()
 
     def __getitem__(self, cell):
         x, y = cell
-        height, width = self.t.shape
-        return int(self.t[y, x]) if 0 <= x < width and 0 <= y < height else 0
+        return self._rows[y][x] if 0 <= y < len(self._rows) and 0 <= x < len(self._rows[y]) else 0
 
     def arc(self, u, v):
         """c(u, v), None if the step is illegal: corners are not cut."""
@@ -181,9 +181,13 @@ class Goals:
     def blocked_value(self):
         return np.float32(np.inf) if self.weighted else True
 
+    @property
+    def has_no_path(self):
+        return bool(self.trip.history) and self.trip.last.status is S.NO_PATH
+
     def tick(self, search=None):
         trip = self.trip
-        if S.NO_PATH in trip.statuses[-1:] and self.random.random() < 0.3:
+        if self.has_no_path and self.random.random() < 0.3:
             trip.place = self.free_place()
             self.new_goal()
         if trip.navigator.goal is None:
@@ -200,7 +204,7 @@ class Goals:
             restarts.extend(navigator._restarts)
             (search or type(planner).search)(planner)
 
-        had_no_path = S.NO_PATH in trip.statuses[-1:] and not np.array_equal(old.t, new.t)
+        had_no_path = self.has_no_path and not np.array_equal(old.t, new.t)
         trip.tick(search=look_and_search)
         if watch is not None and trip.last.status != S.ARRIVED:
             reason = watch.should_restart(old, new)
