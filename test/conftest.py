@@ -18,10 +18,24 @@ settings.register_profile(
 settings.register_profile('no_shrinking', settings.get_profile('fixed'), phases=(Phase.explicit, Phase.generate))
 settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'fixed'))
 
+LONG = (
+    *('test_benchmark_nav2.py', 'test_controller.py', 'test_demo.py', 'test_nav2_clients.py'),
+    *('test_packaging.py', 'test_report.py', 'test_restart.py', 'test_safety.py', 'test_view.py'),
+    'test_worlds_end_to_end.py',
+)
+"""Files that take a worker more than half a minute."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The file that takes longest comes first: with several workers, the last one to end is then no file alone."""
-    items.sort(key=lambda item: item.path.name != 'test_experiments.py')
+    """Files of test/ros, whose tests wait for nodes most of the time, and files whose tests compute take turns, so that
+    workers of both kinds share the processors at any time. Long files come first: none is left alone in the end.
+    """
+    files = sorted(dict.fromkeys(item.path for item in items), key=lambda path: path.name not in LONG)
+    turns = {}
+    for waits in (True, False):
+        kind = [path for path in files if (path.parent.name == 'ros') == waits]
+        turns.update({path: turn / len(kind) for turn, path in enumerate(kind)})
+    items.sort(key=lambda item: turns[item.path])
 
 
 @pytest.fixture(scope='session')
