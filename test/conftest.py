@@ -2,10 +2,16 @@
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from helpers.browser import Browser, Page, chromium_or_skip
+from helpers.replay_page import make_record, opened, write_page
 from hypothesis import HealthCheck, Phase, settings
+
+from tb_planner.recording import Record
 
 # a shell's background jobs ignore Ctrl-C, and what tests start would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -46,3 +52,29 @@ def maps_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f'no MovingAI maps at {folder}: set TB_PLANNER_MAPS to their folder')
     return folder
+
+
+# -------------------------------------------------------------------------------------------------- the replay page
+@pytest.fixture(scope='session')
+def browser() -> Iterator[Browser]:
+    """The browser of this process; each page has a storage of its own."""
+    with closing(Browser(chromium_or_skip())) as browser:
+        yield browser
+
+
+@pytest.fixture(scope='session')
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, Path]:
+    """A record and its page, which tests only read; the file of the record is beside the page."""
+    path = tmp_path_factory.mktemp('example') / 'run.tbrun'
+    return make_record(path), write_page(path, 'Rooms')
+
+
+@pytest.fixture
+def shown(browser: Browser, example: tuple[Record, Path]) -> Iterator[tuple[Page, Record]]:
+    """The page of the example, and its record; whatever a test does with it, there is no complaint."""
+    record, path = example
+    page = opened(browser, path.as_uri())
+    yield page, record
+    assert page.complaints() == []
+    assert page.requests() == [path.as_uri()]
+    page.close()

@@ -17,7 +17,6 @@ from contextlib import closing, suppress
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from helpers.planners import open_field
 from helpers.processes import wait_for
 from helpers.trip import Trip
@@ -73,12 +72,6 @@ def inputs():
 def server(drive, tmp_path, inputs):
     with closing(LiveServer(tmp_path / 'run.tbrun', title='A drive', on_input=inputs.put)) as server:
         yield server
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
 
 
 def ask(server, path='/', **headers):

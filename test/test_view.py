@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import browser as this_browser
-from helpers.browser import Browser, BrowserError, chromium_or_skip
+from helpers.browser import Browser, BrowserError
 from helpers.changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
 from helpers.processes import wait_for
 from helpers.replay_page import LOADED, SETTLED, go_to, make_record, rooms
@@ -30,34 +30,6 @@ from tb_planner.view.page import SCRIPTS
 ELEMENTS = (Path(view_page.__file__).parent / 'elements.js').read_text()
 REASONS = dict(re.findall(r"^  (\w+): '([^']+)',$", ELEMENTS.partition('const REASONS')[2].partition('};')[0], re.M))
 """The words of the page for the reasons of restarts."""
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
-
-
-@pytest.fixture(scope='module')
-def example(tmp_path_factory):
-    """A record and its page."""
-    folder = tmp_path_factory.mktemp('view')
-    record = make_record(folder / 'run.tbrun')
-    page = folder / 'run.html'
-    page.write_text(make_page((folder / 'run.tbrun').read_bytes(), 'Rooms'), encoding='utf-8')
-    return record, page
-
-
-@pytest.fixture
-def shown(browser, example):
-    """The page of the example, and its record; whatever a test does with it, there is no complaint."""
-    record, path = example
-    page = browser.open(path.as_uri())
-    page.wait_for(LOADED)
-    yield page, record
-    assert page.complaints() == []
-    assert page.requests() == [path.as_uri()]
-    page.close()
 
 
 def cells_of(page, name):

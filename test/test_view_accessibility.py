@@ -4,8 +4,7 @@ from contextlib import closing
 
 import pytest
 from helpers.axe import axe_or_skip, violations
-from helpers.browser import Browser, chromium_or_skip
-from helpers.replay_page import LOADED, go_to, make_record, write_page
+from helpers.replay_page import LOADED, go_to, make_record
 
 from tb_planner.view import make_page
 from tb_planner.view.page import OtherRun
@@ -16,22 +15,19 @@ each_shape = pytest.mark.parametrize('shape', SHAPES.values(), ids=SHAPES)
 
 
 @pytest.fixture(scope='module')
-def browser():
+def browser(browser):
     axe_or_skip()
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
+    return browser
 
 
-@pytest.fixture(scope='module')
-def record(tmp_path_factory):
-    path = tmp_path_factory.mktemp('accessibility') / 'run.tbrun'
-    make_record(path)
-    return path
+@pytest.fixture
+def record(example):
+    return example[1].with_suffix('.tbrun')
 
 
 @each_shape
 def test_axe_finds_no_violation_on_the_replay_page(browser, record, shape):
-    page = browser.open(write_page(record).as_uri(), **shape)
+    page = browser.open(record.with_suffix('.html').as_uri(), **shape)
     page.wait_for(LOADED)
     go_to(page, 60)
     assert violations(page) == []
@@ -45,7 +41,7 @@ def test_axe_finds_no_violation_on_the_replay_page(browser, record, shape):
 
 @each_shape
 def test_axe_finds_no_violation_with_a_dialog_open(browser, record, shape):
-    page = browser.open(write_page(record).as_uri(), **shape)
+    page = browser.open(record.with_suffix('.html').as_uri(), **shape)
     page.wait_for(LOADED)
     for name in page.run('[...document.querySelectorAll("dialog")].map((dialog) => dialog.id)'):
         page.run(f'document.getElementById("{name}").showModal()')
@@ -80,7 +76,7 @@ def test_axe_finds_no_violation_on_the_live_page(browser, record, shape):
 
 @each_shape
 def test_axe_finds_a_violation_where_there_is_one(browser, record, shape):
-    page = browser.open(write_page(record).as_uri(), **shape)
+    page = browser.open(record.with_suffix('.html').as_uri(), **shape)
     page.wait_for(LOADED)
     page.run('document.getElementById("play").removeAttribute("aria-label")')
     page.run('document.getElementById("play").title = ""')

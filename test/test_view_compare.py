@@ -4,11 +4,9 @@ import base64
 import re
 import subprocess
 import sys
-from contextlib import closing
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from helpers.changed_record import changed_record
 from helpers.replay_page import LOADED, SETTLED, go_to, make_record, text_of
 
@@ -18,12 +16,6 @@ from tb_planner.view import make_page
 from tb_planner.view.page import OtherRun
 
 COMPARED = f'{LOADED} && tbPlanner.companion.isCompared'
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
 
 
 @pytest.fixture(scope='module')

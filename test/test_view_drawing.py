@@ -2,12 +2,10 @@
 
 import io
 import math
-from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from PIL import Image
 
 from tb_planner import Grid
@@ -72,12 +70,6 @@ def frames():
             route=np.array(ROUTE, np.int32) if is_first else None,
             duration_s=duration_ms / 1000,
         )
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
 
 
 class Shown:

@@ -5,13 +5,11 @@ import csv
 import io
 import subprocess
 import sys
-from contextlib import closing
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from helpers.changed_record import changed_record
-from helpers.replay_page import LOADED, SETTLED, go_to, make_record, text_of, write_page
+from helpers.replay_page import LOADED, SETTLED, go_to, text_of
 from PIL import Image
 
 from tb_planner.view import make_page
@@ -28,17 +26,9 @@ READ = """
 """
 
 
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
-
-
-@pytest.fixture(scope='module')
-def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp('export') / 'run.tbrun'
-    make_record(path)
-    return path
+@pytest.fixture
+def path(example):
+    return example[1].with_suffix('.tbrun')
 
 
 def opened(browser, url):
@@ -62,7 +52,7 @@ def table(data):
 
 
 def test_the_png_is_the_map_as_it_is_shown(browser, path):
-    page = opened(browser, write_page(path).as_uri())
+    page = opened(browser, path.with_suffix('.html').as_uri())
     go_to(page, 70)
     picture = np.asarray(Image.open(io.BytesIO(saved(page, 'export-png'))).convert('RGB'))
     left, top, width, height = (round(value) for value in page.box_of('map'))
@@ -80,7 +70,7 @@ def test_the_csv_is_the_table_that_the_command_writes(browser, path, tmp_path):
     command = [sys.executable, '-m', 'tb_planner', 'export', path, tmp_path / 'run.csv']
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     expected = table((tmp_path / 'run.csv').read_bytes())
-    page = opened(browser, write_page(path).as_uri())
+    page = opened(browser, path.with_suffix('.html').as_uri())
     rows = table(saved(page, 'export-csv'))
     assert len(rows) == len(expected)
     in_page_units = [name.replace('_m', '_cells') if name.endswith('_m') else name for name in expected[0]]
@@ -118,7 +108,7 @@ def test_texts_of_a_record_are_no_formulas_in_the_table(browser, path, tmp_path)
 
 
 def test_the_video_plays_the_range_once_and_is_webm(browser, path):
-    page = opened(browser, write_page(path).as_uri())
+    page = opened(browser, path.with_suffix('.html').as_uri())
     for tick, key in ((20, 'a'), (50, 'b')):
         go_to(page, tick)
         page.press(key)
@@ -137,7 +127,7 @@ def test_the_video_plays_the_range_once_and_is_webm(browser, path):
 
 
 def test_a_browser_that_cannot_record_says_so_on_the_button(browser, path, tmp_path):
-    html = write_page(path).read_text(encoding='utf-8')
+    html = path.with_suffix('.html').read_text(encoding='utf-8')
     without = tmp_path / 'without.html'
     script = '<script>delete window.MediaRecorder</script></head>'
     without.write_text(html.replace('</head>', script, 1), encoding='utf-8')

@@ -3,32 +3,29 @@
 import heapq
 import math
 import re
-from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from helpers.changed_record import changed_record
-from helpers.replay_page import LOADED, SETTLED, Picture, click_on, go_to, make_record, rooms, text_of, write_page
+from helpers.replay_page import (
+    LOADED,
+    SETTLED,
+    Picture,
+    click_on,
+    go_to,
+    make_record,
+    opened,
+    rooms,
+    text_of,
+    write_page,
+)
 
 from tb_planner import Changing, Grid, Static, TimeBoundedPlanner, move_to_goal, tb_gbfs, tb_wa_star, tba_star
 from tb_planner.recording import About, RecordedWalk, Replay, read_record
 from tb_planner.view import make_page
 
 START, GOAL = (1, 1), (52, 34)
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
-
-
-def opened(browser, record):
-    page = browser.open(write_page(record).as_uri())
-    page.wait_for(LOADED)
-    return page
 
 
 def walked(path, grid, world, algorithm, k=8, seen=lambda planner: None):
@@ -80,7 +77,7 @@ def test_g_h_and_f_of_expanded_cells_are_those_of_dijkstra_and_the_octile_distan
     walked(tmp_path / 'run.tbrun', Grid(costs), Static(Grid(costs)), tba_star(), k=40)
     *_, replay = Replay(read_record(tmp_path / 'run.tbrun'))
     expected = distances_from(START, costs.astype(float))
-    page = opened(browser, tmp_path / 'run.tbrun')
+    page = opened(browser, write_page(tmp_path / 'run.tbrun').as_uri())
     go_to(page, replay.tick)
     cells = rng.permutation(np.argwhere(replay.expanded))[:40].tolist()
     for y, x in cells:
@@ -105,7 +102,7 @@ def test_g_and_f_of_open_cells_are_the_planners_own_while_the_map_changes(browse
         k=20,
         seen=lambda planner: planner.open_cells(),
     )
-    page = opened(browser, tmp_path / 'run.tbrun')
+    page = opened(browser, write_page(tmp_path / 'run.tbrun').as_uri())
     compared = 0
     rng = np.random.default_rng(2)
     for tick in range(0, len(seen), 3):
@@ -130,7 +127,7 @@ def example(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, example):
-    page = opened(browser, example[1])
+    page = opened(browser, write_page(example[1]).as_uri())
     yield page
     assert page.complaints() == []
     page.close()
@@ -211,7 +208,7 @@ def test_a_greedy_search_does_not_know_g_of_open_cells(browser, tmp_path):
     replay = Replay(record)
     while replay.tick < 8:
         replay.step()
-    page = opened(browser, tmp_path / 'run.tbrun')
+    page = opened(browser, write_page(tmp_path / 'run.tbrun').as_uri())
     go_to(page, 8)
     y, x = np.argwhere(replay.open)[0].tolist()
     rows = pinned(page, (x, y))

@@ -2,12 +2,10 @@
 
 import math
 import re
-from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from helpers.replay_page import LOADED, SETTLED, Picture, click_on, go_to, text_of, write_page
 
 from tb_planner import Grid
@@ -26,12 +24,6 @@ ROUTE = [*((8 + i, 20) for i in range(11)), *((19 + i, 21 + i) for i in range(4)
 """Ten straight steps, then four diagonal ones."""
 LEFT, BACK = 12, 3
 GOAL_CELL = (40, 24)
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
 
 
 def frames(geometry):

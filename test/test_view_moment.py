@@ -1,31 +1,10 @@
 """A link to a moment of a run, and the settings that the replay page keeps."""
 
-from contextlib import closing
-
 import pytest
-from helpers.browser import Browser, chromium_or_skip
-from helpers.replay_page import LOADED, SETTLED, go_to, make_record, text_of, write_page
+from helpers.replay_page import LOADED, SETTLED, go_to, opened, text_of
 
 PLACE = '[tbPlanner.scene.x, tbPlanner.scene.y, tbPlanner.scene.scale]'
 HIDDEN = 'Array.from(document.querySelectorAll("#legend input:not(:checked)"), (box) => box.dataset.layer).sort()'
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
-
-
-@pytest.fixture(scope='module')
-def example(tmp_path_factory):
-    path = tmp_path_factory.mktemp('moment') / 'run.tbrun'
-    return make_record(path), write_page(path).as_uri()
-
-
-def opened(browser, url, **options):
-    page = browser.open(url, **options)
-    page.wait_for(LOADED)
-    return page
 
 
 def at_a_moment(browser, url):
@@ -42,7 +21,7 @@ def at_a_moment(browser, url):
 
 
 def test_a_copied_link_leads_to_the_same_moment(browser, example):
-    page = at_a_moment(browser, example[1])
+    page = at_a_moment(browser, example[1].as_uri())
     page.permit('clipboard-write', 'granted')
     page.permit('clipboard-read', 'granted')
     page.run('document.getElementById("copy-link").click()')
@@ -63,12 +42,12 @@ def test_a_copied_link_leads_to_the_same_moment(browser, example):
 
 
 def test_where_the_clipboard_is_refused_the_link_is_shown_and_selected(browser, example):
-    page = at_a_moment(browser, example[1])
+    page = at_a_moment(browser, example[1].as_uri())
     page.permit('clipboard-write', 'denied')
     page.run('document.getElementById("copy-link").click()')
     page.wait_for('document.getElementById("link-dialog").open')
     link = page.run('document.getElementById("link").value')
-    assert link.startswith(example[1] + '#tick=17&')
+    assert link.startswith(example[1].as_uri() + '#tick=17&')
     assert page.run('getSelection().toString()') == link
     page.press('ArrowRight')  # is for the text, not for the run
     assert page.run('tbPlanner.target') == 17
@@ -76,7 +55,7 @@ def test_where_the_clipboard_is_refused_the_link_is_shown_and_selected(browser, 
 
 
 def test_another_hash_in_the_same_page_goes_to_its_moment(browser, example):
-    page = opened(browser, example[1])
+    page = opened(browser, example[1].as_uri())
     page.run('location.hash = "#tick=9&hide=route"')
     page.wait_for('tbPlanner.replay.tick === 9')
     assert page.run(HIDDEN) == ['route']
@@ -87,7 +66,7 @@ def test_another_hash_in_the_same_page_goes_to_its_moment(browser, example):
     'hash_', ['#tick=x', '#tick=1e9&view=1,2', '#view=NaN,1,1', '#hide=<img src=x>', '#cell=1', '#%', '#tick=-5']
 )
 def test_a_hash_of_nonsense_does_no_harm(browser, example, hash_):
-    page = opened(browser, example[1] + hash_)
+    page = opened(browser, example[1].as_uri() + hash_)
     assert page.run('tbPlanner.scene.scale') > 0
     assert page.run('tbPlanner.replay.tick') < example[0].ticks
     assert text_of(page, 'message') == ''
@@ -96,14 +75,14 @@ def test_a_hash_of_nonsense_does_no_harm(browser, example, hash_):
 
 
 def test_a_tick_or_a_place_beyond_the_record_becomes_the_nearest(browser, example):
-    page = opened(browser, example[1] + '#tick=99999999&view=-50,9999,1000')
+    page = opened(browser, example[1].as_uri() + '#tick=99999999&view=-50,9999,1000')
     assert page.run('tbPlanner.replay.tick') == example[0].ticks - 1
     assert page.run(PLACE) == [0, 36, 64]
     page.close()
 
 
 def test_layers_and_speed_are_kept_on_reload(browser, example):
-    page = opened(browser, example[1])
+    page = opened(browser, example[1].as_uri())
     page.run("document.querySelector('[data-layer=expanded]').click()")
     page.press('ArrowUp')
     speed = page.run('document.getElementById("speed").value')
@@ -123,7 +102,7 @@ def test_without_a_storage_the_page_works_all_the_same(browser, example):
         "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })"
     )
     page.call('Page.addScriptToEvaluateOnNewDocument', source=refuse)
-    page.call('Page.navigate', url=example[1])
+    page.call('Page.navigate', url=example[1].as_uri())
     page.wait_for(LOADED)
     page.run("document.querySelector('[data-layer=expanded]').click()")
     page.press('ArrowUp')

@@ -1,10 +1,7 @@
 """What the replay page shows first: map and route, and then the run, once, until somebody acts."""
 
-from contextlib import closing
-
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from helpers.replay_page import LOADED, SETTLED, make_record, write_page
 
 from tb_planner import Grid
@@ -13,12 +10,6 @@ from tb_planner.recording import About
 from tb_planner.recording.writer import Frame, MapChange, RecordWriter
 
 PLAYING = 'window.tbPlanner && tbPlanner.isPlaying && tbPlanner.scouting === false'
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
 
 
 @pytest.fixture(scope='module')

@@ -2,12 +2,10 @@
 
 import base64
 import io
-from contextlib import closing
 
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
-from helpers.replay_page import LOADED, SETTLED, go_to, make_record, text_of, write_page
+from helpers.replay_page import LOADED, SETTLED, go_to, text_of
 from PIL import Image
 
 from tb_planner.recording import Replay
@@ -15,29 +13,6 @@ from tb_planner.recording import Replay
 STRIPS = ['times', 'open', 'expansions', 'to-go']
 NAMES = ['Tick time', 'Open list', 'Expansions', 'To go']
 BAR = (154, 164, 178)
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
-
-
-@pytest.fixture(scope='module')
-def example(tmp_path_factory):
-    """A record and its page."""
-    path = tmp_path_factory.mktemp('strips') / 'run.tbrun'
-    return make_record(path), write_page(path)
-
-
-@pytest.fixture
-def shown(browser, example):
-    record, path = example
-    page = browser.open(path.as_uri())
-    page.wait_for(LOADED)
-    yield page, record
-    assert page.complaints() == []
-    page.close()
 
 
 def array_of(page, expression):

@@ -1,10 +1,7 @@
 """Why a search restarted, on the replay page: what changed, where it blocked the route, and the route before."""
 
-from contextlib import closing
-
 import numpy as np
 import pytest
-from helpers.browser import Browser, chromium_or_skip
 from helpers.replay_page import LOADED, Picture, click_on, go_to, make_record, text_of, write_page
 
 from tb_planner import Grid
@@ -30,12 +27,6 @@ INK = {
     'before': (98, 107, 120),
     'ahead': (0, 114, 178),
 }
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
 
 
 def frames():

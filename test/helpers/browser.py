@@ -140,6 +140,10 @@ class Browser:
             self._is_silent = True
             raise BrowserError(f'the browser has not responded within {LIMIT_S:g} s')
 
+    def forget(self, session: str) -> None:
+        """Drops the events of a page that is closed."""
+        self.events = [event for event in self.events if event.get('sessionId') != session]
+
     def open(
         self,
         url: str,
@@ -177,6 +181,7 @@ class Page:
 
     def close(self) -> None:
         self._browser.call('Target.disposeBrowserContext', browserContextId=self._context)
+        self._browser.forget(self._session)
 
     def permit(self, name: str, setting: str) -> None:
         """Answers for the user whether pages may do this: 'granted' or 'denied'."""

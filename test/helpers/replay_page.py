@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from tb_planner.recording import About, Record, RecordedWalk, read_record
 from tb_planner.search.algorithms import Algorithm
 from tb_planner.view import make_page
 
-from .browser import Page
+from .browser import Browser, Page
 
 LOADED = 'window.tbPlanner && tbPlanner.isSettled && tbPlanner.scouting === false'
 """All of it: the beginning of a long record is shown while the rest is being loaded, and before the scout sets out."""
@@ -53,6 +54,13 @@ def write_page(record: Path, title: str = '') -> Path:
     """The page of a record, beside it."""
     page = record.with_suffix('.html')
     page.write_text(make_page(record.read_bytes(), title), encoding='utf-8')
+    return page
+
+
+def opened(browser: Browser, url: str, **options: Any) -> Page:
+    """A page, when all of its record is loaded."""
+    page = browser.open(url, **options)
+    page.wait_for(LOADED)
     return page
 
 

@@ -7,7 +7,6 @@ from contextlib import closing
 
 import pytest
 from geometry_msgs.msg import PointStamped
-from helpers.browser import Browser, chromium_or_skip
 from helpers.peer import Peer
 from helpers.processes import LIMIT_S, wait_for, wait_until_logged
 from helpers.scenes import DRIVE_LIMIT_S, World, place_of
@@ -31,12 +30,6 @@ HALL = World("""
 
 
 VALUE_OF = {name: f'tbPlanner.live.{name}.value' for name in ('algorithm', 'weight')}
-
-
-@pytest.fixture(scope='module')
-def browser():
-    with closing(Browser(chromium_or_skip())) as browser:
-        yield browser
 
 
 class View:
