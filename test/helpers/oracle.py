@@ -85,7 +85,11 @@ class Terrain:
 
     def largest_edge_cost(self) -> float:
         """c+, the largest cost of an edge."""
-        return max((self.length([u, v]) for u, v in self.edges()), default=0.0)
+        return max((self.edge_length(u, v) for u, v in self.edges()), default=0.0)
+
+    def edge_length(self, u: Cell, v: Cell) -> float:
+        """The cost of a legal step."""
+        return self.weight(u, v) * (1 if is_straight(u, v) else math.sqrt(2)) / (2 * SIXTEENTHS)
 
 
 def is_straight(u: Cell, v: Cell) -> bool:
@@ -97,7 +101,7 @@ def true_distances(terrain: Terrain, source: Cell) -> dict[Cell, float]:
     """The cost of a cost-minimal path from source to every cell that has one, by SciPy's Dijkstra."""
     number = {cell: i for i, cell in enumerate(terrain.cost)}
     edges = list(terrain.edges())
-    lengths = [terrain.length([u, v]) for u, v in edges]
+    lengths = [terrain.edge_length(u, v) for u, v in edges]
     rows, columns = [number[u] for u, _ in edges], [number[v] for _, v in edges]
     graph = csr_array((lengths, (rows, columns)), shape=(len(number), len(number)))
     distances = dijkstra(graph, indices=number[source])
