@@ -277,7 +277,7 @@ def play(watch: measuring.NodeWatch, scene: BenchScene) -> dict[str, Any]:
         START_LIMIT_S,
         'not every robot received diagnostics',
     )
-    watch.wait(SETTLE_S)
+    watch.wait(min(SETTLE_S, scene.seconds))
     for robot in robots:
         robot.forget()
     pids = [*scene.pids, os.getpid()]

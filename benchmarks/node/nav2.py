@@ -22,7 +22,8 @@ from benchmarks.node.node import (
 from tb_planner.ros.processes import ros_arguments
 
 AFTER_S = 6.0
-"""Maps change for this time after the last request: the client starts when the planner is there."""
+"""Maps change for this time after the last request, or for three times what is measured, if that is less: the client
+starts when the planner is there."""
 LIMIT_MS = 20.0
 """The default of Nav2's trees; a goal acknowledged later has failed."""
 TICK_FREQUENCY = 20.0
@@ -90,7 +91,12 @@ def measured(scenario: Nav2Scenario, seconds: float, seed: int) -> tuple[dict[st
         }
         planner = processes.start_module('tb_planner.ros.node', ros_arguments(parameters))
         asked = {'size': scenario.size, 'seconds': seconds, 'seed': seed}
-        changing = {**asked, 'seconds': seconds + AFTER_S, 'pids': [planner.pid], 'changes': scenario.poses == 0}
+        changing = {
+            **asked,
+            'seconds': seconds + min(AFTER_S, 3 * seconds),
+            'pids': [planner.pid],
+            'changes': scenario.poses == 0,
+        }
         started = [start_measuring(processes, folder, 'bench_world', changing)]
         for what in scenario.asks:
             started.append(

@@ -30,7 +30,7 @@ def test_a_scenario_gives_a_row_with_goals_that_got_results(tmp_path):
         pytest.importorskip(needed, reason=f'{needed} is not installed')
     rows = tmp_path / 'nav2.csv'
     scenarios = ['new-paths', 'search', 'poses-50']  # every kind of client
-    command = [sys.executable, '-m', 'benchmarks', 'nav2', '--quick', '--seconds', '2', '--out', str(rows)]
+    command = [sys.executable, '-m', 'benchmarks', 'nav2', '--quick', '--seconds', '1', '--out', str(rows)]
     command += ['--only', *scenarios]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr

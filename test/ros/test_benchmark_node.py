@@ -121,7 +121,9 @@ def test_processor_time_goes_on_while_a_process_works():
 # ---------------------------------------------------------------------- as a process
 def test_all_scenarios_are_measured(tmp_path):
     out = tmp_path / 'rows.csv'
-    done = subprocess.run([*COMMAND, '--out', str(out)], capture_output=True, text=True, timeout=LIMIT_S)
+    done = subprocess.run(
+        [*COMMAND, '--seconds', '1', '--out', str(out)], capture_output=True, text=True, timeout=LIMIT_S
+    )
     assert done.returncode == 0, done.stderr
     rows = read(out)
     by_scenario = {name: [row for row in rows if row['scenario'] == name] for name in {row['scenario'] for row in rows}}
