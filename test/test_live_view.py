@@ -69,6 +69,12 @@ def inputs():
 
 
 @pytest.fixture
+def hangs_up_soon(monkeypatch):
+    """A server that waits less for a page that does not close its side."""
+    monkeypatch.setattr('tb_planner.view.server.CLOSE_TIMEOUT_S', 0.1)
+
+
+@pytest.fixture
 def server(drive, tmp_path, inputs):
     with closing(LiveServer(tmp_path / 'run.tbrun', title='A drive', on_input=inputs.put)) as server:
         yield server
@@ -350,7 +356,7 @@ def test_input_of_pages_is_passed_on(server, inputs):
         ('{"set": {"algorithm": "' + 'a' * 65 + '"}}', 'set is {"algorithm": "' + 'a' * 25 + '; it must be'),
     ],
 )
-def test_bad_input_ends_its_own_connection_only_with_the_reason(server, inputs, message, reason):
+def test_bad_input_ends_its_own_connection_only_with_the_reason(hangs_up_soon, server, inputs, message, reason):
     bad, good = (knock(server, **own_origin(server))[2] for _ in range(2))
     with closing(bad), closing(good):
         receive_other(bad)
