@@ -113,3 +113,25 @@ def _with_start(message: Any, start: Any) -> Any:
 
 def points(path: Any) -> list[tuple[float, float]]:
     return [(pose.pose.position.x, pose.pose.position.y) for pose in path.poses]
+
+
+class BothActions:
+    """Both actions, asked for the same."""
+
+    def __init__(self, peer):
+        self.client = PathClient(peer)
+
+    def errors(self, goal, **options):
+        """The error codes of both actions and their message; checks that both were aborted without a path."""
+        codes, texts = [], []
+        for request in (self.client.ask(goal, **options), self.client.ask_through(goal, **options)):
+            status, result = request.end()
+            assert (status, result.path.poses) == ('aborted', [])
+            codes.append(result.error_code)
+            texts.append(result.error_msg)
+        assert texts[0].partition('after')[0] == texts[1].partition('after')[0]
+        return codes, texts[0]
+
+
+def codes_of(name):
+    return [getattr(action.Result, name) for action in (ComputePathToPose, ComputePathThroughPoses)]

@@ -24,6 +24,14 @@ def open_terrain(side=100):
     return cells
 
 
+def walled_in():
+    """A closed room on the right, a block of 3 m x 3 m in a corner."""
+    cells = open_terrain()
+    cells[:, 50] = 100
+    cells[:30, :30] = 100
+    return cells
+
+
 def map_message(cells, *, resolution=RESOLUTION_M, frame='map', x=0.0, y=0.0):
     message = OccupancyGrid()
     message.header.frame_id = frame

@@ -71,6 +71,24 @@ def nodes(ros_environment: dict[str, str], forker: 'Forker', tmp_path: Path) -> 
         print(f'--- {process.output.name}, exit code {process.exit_code}\n{process.log_text}')
 
 
+@pytest.fixture(scope='module')
+def shared_nodes(
+    ros_environment: dict[str, str], forker: 'Forker', tmp_path_factory: pytest.TempPathFactory
+) -> Iterator['Nodes']:
+    """Starts nodes that the tests of a file share, and ends them after the last test."""
+    with Nodes(tmp_path_factory.mktemp('output'), ros_environment, forker) as started:
+        yield started
+    for process in started.all:
+        print(f'--- {process.output.name}, exit code {process.exit_code}\n{process.log_text}')
+
+
+@pytest.fixture(scope='module')
+def shared_peer(ros_environment: dict[str, str]) -> Iterator['Peer']:
+    """The node of the tests of a file."""
+    with closing(Peer()) as one:
+        yield one
+
+
 @pytest.fixture
 def peer(ros_environment: dict[str, str]) -> Iterator['Peer']:
     """The test's own node."""

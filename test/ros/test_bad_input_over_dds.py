@@ -2,12 +2,10 @@
 
 import math
 from array import array
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from helpers.peer import RELIABLE, Peer
-from helpers.processes import Nodes
+from helpers.peer import RELIABLE
 from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 
 TICKS = 8
@@ -15,19 +13,12 @@ TICKS = 8
 
 
 @pytest.fixture(scope='module')
-def running(ros_environment, forker, tmp_path_factory) -> Iterator[tuple]:
+def running(shared_nodes, shared_peer) -> tuple:
     """One planner for all tests here, which navigates to a goal; the robot does not move and publishes its pose."""
-    folder = tmp_path_factory.mktemp('output')
-    with Nodes(folder, ros_environment, forker) as nodes:
-        planner = nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
-        peer = Peer()
-        try:
-            around = PlannerPeer(peer)
-            around.set_out()
-            yield planner, around
-        finally:
-            peer.close()
-            print(planner.log_text)
+    planner = shared_nodes.planner(autostart_node=True, robot_radius_m=0.1, inflation_radius_m=0.2)
+    around = PlannerPeer(shared_peer)
+    around.set_out()
+    return planner, around
 
 
 def spoilt_map(*, data=None, **changes):

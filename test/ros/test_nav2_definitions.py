@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.peer import Peer
 from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import Path as PathMessage
 
@@ -40,13 +41,22 @@ def has(message, *fields):
     return all(hasattr(message(), field) for field in fields)
 
 
-@pytest.fixture
-def client(nodes, peer):
-    nodes.planner(nav2=True, **POINT)
-    around = PlannerPeer(peer)
-    around.maps.publish(map_message(open_terrain()))
+@pytest.fixture(scope='module')
+def around(shared_nodes, shared_peer):
+    """One planner for all tests here, but for the one with a controller."""
+    shared_nodes.planner(nav2=True, **POINT)
+    around = PlannerPeer(shared_peer)
     around.wait_for_status('IDLE')
-    return PathClient(peer)
+    return around
+
+
+@pytest.fixture
+def client(around):
+    around.maps.publish(map_message(open_terrain()))
+    around.pose = pose_stamped(2.0, 5.0)
+    client = PathClient(around.peer)
+    yield client
+    client.close()
 
 
 # ------------------------------------------------------------------------------------------------------ actions
@@ -81,11 +91,12 @@ def test_an_unknown_planner_is_an_error_and_since_lyrical_no_reason_to_accept_a_
         assert ask((8.0, 5.0), planner_id='GridBased').end()[0] == 'succeeded'
 
 
-def test_a_controller_gets_the_path_and_its_feedback_is_taken(nodes, peer):
-    nodes.planner(nav2=True, output='follow_path', **POINT)
+def test_a_controller_gets_the_path_and_its_feedback_is_taken(nodes):
+    nodes.planner(nav2=True, output='follow_path', remaps={'__ns': '/driven'}, **POINT)
+    peer = Peer('other', namespace='/driven')
     around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))
-    server = ControllerServer(around.pose, speed=4.0).start()
+    server = ControllerServer(around.pose, speed=4.0, action='/driven/follow_path').start()
     try:
         around.wait_for_status('IDLE')
         around.publish_goal(4.0, 8.0)
@@ -95,19 +106,17 @@ def test_a_controller_gets_the_path_and_its_feedback_is_taken(nodes, peer):
             assert server.goals[0].path_handler_id == '', 'the only one that the controller has'
     finally:
         server.close()
+        peer.close()
 
 
 # ------------------------------------------------------------------------------------------------------ is_path_valid
 @pytest.fixture
-def is_valid(nodes, peer):
+def is_valid(around):
     """Requests is_path_valid for a path along y = 5 m on a map with cells of every kind; returns the response."""
-    nodes.planner(nav2=True, **POINT)
-    around = PlannerPeer(peer)
     cells = np.zeros((100, 100), np.int8)
     cells[50, 20], cells[50, 40], cells[50, 60], cells[50, 80] = UNSEEN, MARGIN, INSCRIBED, WALL
     around.maps.publish(map_message(cells))
     around.pose = pose_stamped(1.05, 5.05)
-    around.wait_for_status('IDLE')
 
     def request(*x_m, yaw=0.0, **fields):
         path = PathMessage()
@@ -115,9 +124,9 @@ def is_valid(nodes, peer):
         path.poses = [pose_stamped(x, 5.05) for x in x_m]
         for pose in path.poses:
             pose.pose.orientation.z, pose.pose.orientation.w = math.sin(yaw / 2), math.cos(yaw / 2)
-        return peer.call('is_path_valid', IsPathValid, IsPathValid.Request(path=path, **fields))
+        return around.peer.call('is_path_valid', IsPathValid, IsPathValid.Request(path=path, **fields))
 
-    peer.wait_until(lambda: request(1.05).is_valid, 'the map is there')
+    around.peer.wait_until(lambda: not request(8.05).is_valid and request(5.05).is_valid, 'the map is there')
     return request
 
 

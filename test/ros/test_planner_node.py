@@ -3,13 +3,11 @@
 import math
 import re
 import socket
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import yaml
 from helpers.peer import LATCHED, RELIABLE, Peer
-from helpers.processes import Nodes
 from helpers.surroundings import Facts, PlannerPeer, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import OccupancyGrid
 from std_msgs.msg import String
@@ -45,16 +43,9 @@ def leads_to(around, x, y):
 
 
 @pytest.fixture(scope='module')
-def running(ros_environment, forker, tmp_path_factory) -> Iterator[tuple]:
+def running(shared_nodes, shared_peer) -> tuple:
     """One navigating planner, shared by the tests that change nothing for each other."""
-    with Nodes(tmp_path_factory.mktemp('output'), ros_environment, forker) as nodes:
-        planner = nodes.planner(**SMALL)
-        peer = Peer()
-        try:
-            yield planner, PlannerPeer(peer)
-        finally:
-            peer.close()
-            print(planner.log_text)
+    return shared_nodes.planner(**SMALL), PlannerPeer(shared_peer)
 
 
 @pytest.fixture

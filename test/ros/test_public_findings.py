@@ -2,13 +2,12 @@
 
 import math
 from array import array
-from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
 from geometry_msgs.msg import PoseWithCovarianceStamped, TwistStamped
-from helpers.peer import RELIABLE, Peer
-from helpers.processes import Nodes, wait_until_logged
+from helpers.peer import RELIABLE
+from helpers.processes import wait_until_logged
 from helpers.surroundings import PlannerPeer, map_message, open_terrain, pose_stamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
@@ -21,18 +20,12 @@ needs_nav2 = pytest.mark.skipif(not NAV2, reason='nav2_msgs is not installed')
 
 
 @pytest.fixture(scope='module')
-def running(ros_environment, forker, tmp_path_factory) -> Iterator[tuple]:
+def running(shared_nodes, shared_peer) -> tuple:
     """One planner for all tests here, with Nav2's actions where they are installed."""
-    with Nodes(tmp_path_factory.mktemp('output'), ros_environment, forker) as nodes:
-        planner = nodes.planner(robot_radius_m=0.1, inflation_radius_m=0.2, nav2=NAV2, cleared_map_timeout_s=0.0)
-        peer = Peer()
-        try:
-            around = PlannerPeer(peer)
-            around.set_out()
-            yield planner, around
-        finally:
-            peer.close()
-            print(planner.log_text)
+    planner = shared_nodes.planner(robot_radius_m=0.1, inflation_radius_m=0.2, nav2=NAV2, cleared_map_timeout_s=0.0)
+    around = PlannerPeer(shared_peer)
+    around.set_out()
+    return planner, around
 
 
 @pytest.fixture
