@@ -10,7 +10,7 @@ from rclpy.qos import QoSProfile
 
 from helpers.peer import Peer
 from helpers.processes import LIMIT_S
-from helpers.surroundings import pose_stamped
+from helpers.surroundings import RESOLUTION_M, pose_stamped
 
 MANY = QoSProfile(depth=256)
 STATUSES = {
@@ -113,6 +113,10 @@ def _with_start(message: Any, start: Any) -> Any:
 
 def points(path: Any) -> list[tuple[float, float]]:
     return [(pose.pose.position.x, pose.pose.position.y) for pose in path.poses]
+
+
+def is_free(cells: Any, path: Any) -> bool:
+    return not any(cells[int(y / RESOLUTION_M), int(x / RESOLUTION_M)] >= 99 for x, y in points(path))
 
 
 class BothActions:

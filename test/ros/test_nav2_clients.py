@@ -12,13 +12,10 @@ from helpers.surroundings import RESOLUTION_M, PlannerPeer, map_message, open_te
 from nav_msgs.msg import Path
 from rclpy.action import ActionClient
 
-from tb_planner.maps.cdr import yaw_of
-from tb_planner.ros.publishers import quaternion_of
-
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
 from helpers.controller_server import ControllerServer, FollowPath
-from helpers.path_client import PathClient, points
+from helpers.path_client import PathClient, is_free, points
 from nav2_msgs.action import ComputePathToPose
 
 POINT = {
@@ -82,11 +79,6 @@ def searches(around):
     return int(around.next_facts()['path_searches'])
 
 
-def yaw(pose):
-    turn = pose.pose.orientation
-    return yaw_of(turn.x, turn.y, turn.z, turn.w)
-
-
 def straight(*places):
     path = Path()
     path.header.frame_id = 'map'
@@ -94,18 +86,8 @@ def straight(*places):
     return path
 
 
-def is_free(cells, path):
-    return not any(cells[int(y / RESOLUTION_M), int(x / RESOLUTION_M)] >= 99 for x, y in points(path))
-
-
 def length_m(path):
     return sum(math.dist(*pair) for pair in itertools.pairwise(points(path)))
-
-
-def looking(x, y, to, frame='map'):
-    pose = pose_stamped(x, y, frame)
-    pose.pose.orientation = quaternion_of(to)
-    return pose
 
 
 # ------------------------------------------------------------------------------------------------------ the same goal
@@ -363,60 +345,7 @@ def test_a_node_that_is_shut_down_ends_its_requests_first(begin, around):
     assert begin.planner.exit_code == 0
 
 
-# ------------------------------------------------------------------------------------------------------ the path
-def test_a_path_from_a_given_start_begins_there(begin):
-    client = begin()
-    status, result = client.ask((8.0, 5.0), start=(2.0, 8.0)).end()
-    assert status == 'succeeded'
-    assert points(result.path)[0] == (2.0, 8.0)
-    assert points(client.path_to(8.0, 5.0))[0] == (2.0, 5.0), 'else it is the robot'
-
-
-def test_each_pose_looks_to_the_next_and_the_last_one_as_the_goal(begin):
-    client = begin()
-    _, result = client.ask(looking(8.0, 5.0, 2.0)).end()
-    path = result.path
-    assert path.header.frame_id == 'map'
-    assert {pose.header.frame_id for pose in path.poses} == {'map'}
-    assert yaw(path.poses[-1]) == pytest.approx(2.0)
-    for pose, (here, there) in zip(path.poses, itertools.pairwise(points(path)), strict=False):
-        assert yaw(pose) == pytest.approx(math.atan2(there[1] - here[1], there[0] - here[0]), abs=1e-6)
-    assert max(math.dist(*pair) for pair in itertools.pairwise(points(path))) < 2 * RESOLUTION_M
-
-
-def test_the_last_pose_looks_along_the_path_if_that_is_wanted(begin, around):
-    client = begin(use_final_approach_orientation=True)
-    _, result = client.ask(looking(8.0, 2.0, 2.0)).end()
-    *_, before, last = points(result.path)
-    assert yaw(result.path.poses[-1]) == pytest.approx(math.atan2(last[1] - before[1], last[0] - before[0]))
-    assert around.set_parameters(use_final_approach_orientation=False) == ''
-    _, result = client.ask(looking(8.0, 2.0, 2.0)).end()
-    assert yaw(result.path.poses[-1]) == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize('along', [False, True])
-def test_where_the_start_is_the_goal_the_path_is_one_pose(begin, along):
-    client = begin(use_final_approach_orientation=along)
-    _, result = client.ask(looking(2.0, 3.0, 2.0), start=looking(2.0, 3.0, 1.0)).end()
-    (pose,) = result.path.poses
-    assert points(result.path) == [(2.0, 3.0)]
-    assert yaw(pose) == pytest.approx(1.0 if along else 2.0)
-
-
-def test_a_path_through_poses_passes_each_pose_with_its_orientation(begin):
-    client = begin()
-    goals = [looking(8.0, 5.0, 1.0), looking(8.0, 2.0, 2.0), looking(3.0, 2.0, 3.0)]
-    _, result = client.ask_through(*goals).end()
-    places = points(result.path)
-    indices = [places.index((goal.pose.position.x, goal.pose.position.y)) for goal in goals]
-    assert indices == sorted(indices)
-    assert indices[-1] == len(places) - 1
-    assert [yaw(result.path.poses[i]) for i in indices] == pytest.approx([1.0, 2.0, 3.0])
-    assert is_free(open_terrain(), result.path)
-    assert min(math.dist(*pair) for pair in itertools.pairwise(places)) > 0, 'no pose comes twice'
-    assert client.ask_through(*goals).end()[1].path == result.path
-
-
+# ------------------------------------------------------------------------------------------------------ the time
 def test_the_planning_time_is_what_the_search_took_and_no_more_than_the_client_has_waited(begin, around):
     around.pose = pose_stamped(0.25, 0.25)
     client = begin(map_with_a_long_path(), expansions_per_tick=300, max_planning_time_s=60.0)
@@ -425,30 +354,3 @@ def test_the_planning_time_is_what_the_search_took_and_no_more_than_the_client_h
     waited_s = time.monotonic() - request.sent_s
     reported_s = result.planning_time.sec + result.planning_time.nanosec * 1e-9
     assert 0.1 < reported_s < waited_s  # some ten ticks, at the least
-
-
-def test_a_path_to_an_occupied_goal_ends_within_the_tolerance(begin):
-    client = begin(path_tolerance_m=0.5)
-    x, y = points(client.path_to(5.05, 5.0))[-1]
-    assert math.dist((x, y), (5.05, 5.0)) <= 0.5
-    assert is_free(open_terrain(), client.path_to(5.05, 5.0))
-
-
-def test_a_path_is_published_on_plan_also_when_it_is_returned_again(begin, around):
-    """RViz's default subscription receives only what is published while it exists."""
-    client = begin()
-    path = client.path_to(8.0, 5.0)
-    client.peer.wait_until(lambda: around.plans and around.plans.last.poses, 'a plan')
-    assert points(around.plans.last) == points(path)
-    count = len(around.plans)
-    assert client.path_to(8.0, 5.0) == path
-    client.peer.wait_until(lambda: len(around.plans) > count, 'the plan again')
-    assert points(around.plans.last) == points(path)
-
-
-def test_the_acknowledgements_are_measured(begin, around):
-    client = begin()
-    client.path_to(8.0, 5.0)
-    facts = around.next_facts()
-    assert 0 < float(facts['acknowledgement_p50_ms']) <= float(facts['acknowledgement_max_ms'])
-    assert float(facts['action_thread_jitter_max_ms']) > 0
