@@ -24,12 +24,19 @@ settings.register_profile(
 settings.register_profile('no_shrinking', settings.get_profile('fixed'), phases=(Phase.explicit, Phase.generate))
 settings.load_profile(os.environ.get('HYPOTHESIS_PROFILE', 'fixed'))
 
-LONG = (
-    *('test_benchmark_nav2.py', 'test_controller.py', 'test_demo.py', 'test_nav2_clients.py'),
-    *('test_packaging.py', 'test_report.py', 'test_restart.py', 'test_safety.py', 'test_view.py'),
+LONG = [
+    'test_controller.py',
+    'test_demo.py',
+    'test_packaging.py',
+    'test_restarts_over_dds.py',
+    'test_safety.py',
+    'test_simulator_node.py',
+    'test_statuses_over_dds.py',
+    'test_view.py',
+    'test_view_accessibility.py',
     'test_worlds_end_to_end.py',
-)
-"""Files that take a worker more than half a minute."""
+]
+"""Files that take a worker half a minute or more, and would be among the last."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
