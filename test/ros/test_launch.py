@@ -39,11 +39,6 @@ FILES = [file for file in ALL_FILES if file not in FOR_NAV2]
 PARAMETERS = {**specs(SimulatorParameters), **specs(PlannerParameters)}
 STARTS_S = 60.0
 ARRIVES_S = 150.0
-NODE = """#!{python}
-import sys
-from tb_planner.ros.{name} import main
-sys.exit(main())
-"""
 INCLUDES = """
 from launch import LaunchDescription
 from launch.actions import GroupAction, IncludeLaunchDescription
@@ -205,7 +200,8 @@ def prefix(tmp_path):
     programs = folder / 'lib' / 'tb_planner'
     programs.mkdir(parents=True)
     for name in ('planner_node', 'simulator_node', 'view_node'):
-        (programs / name).write_text(NODE.format(python=sys.executable, name=name))
+        _, _, text = (ROOT / 'scripts' / name).read_text().partition('\n')
+        (programs / name).write_text(f'#!{sys.executable}\n{text}')
         (programs / name).chmod(0o755)
     return folder
 
