@@ -28,7 +28,7 @@ NAMESPACES = (f'/policy_{i}' for i in itertools.count())
 SWITCHES: dict[str, list[dict[str, Any]]] = {
     'planner': [{}, {'nav2': True, 'use_sim_time': True}, {'output': 'follow_path'}],
     'simulator': [
-        {'give_goal': True, 'publish_clock': True, 'publish_map_updates': True},
+        {'give_goal': True, 'viewer_limit_s': 60.0, 'publish_clock': True, 'publish_map_updates': True},
         {'follow_waypoint': False, 'use_sim_time': True},
     ],
     'view': [{}, {'use_sim_time': True}],

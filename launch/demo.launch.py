@@ -30,7 +30,7 @@ from tb_planner.parameters import specs
 from tb_planner.recording.writer import empty_record
 from tb_planner.ros.launch_args import declare_arguments, given_parameters, is_true, level_of_logger
 from tb_planner.simulation.parameters import SimulatorParameters
-from tb_planner.simulation.scenes import DEMO_GOALS
+from tb_planner.simulation.scenes import DEMO_GOALS, VIEWER_LIMIT_S
 
 SHARE = Path(get_package_share_directory('tb_planner'))
 PLANNER_SPECS = specs(PlannerParameters)
@@ -51,7 +51,10 @@ def generate_launch_description():
         [
             *(argument for argument in of_parameters if argument.name in FIRST),
             DeclareLaunchArgument(
-                'view', default_value='false', description='true serves a live page of the run for the browser'
+                'view',
+                default_value='false',
+                description='true serves a live page of the run for the browser; '
+                'the robot starts when it is open, or after viewer_limit_s',
             ),
             DeclareLaunchArgument('view_port', default_value='8642', description='port of that page on 127.0.0.1'),
             DeclareLaunchArgument('rviz', default_value='true', description='true opens RViz, if it is installed'),
@@ -102,7 +105,7 @@ def simulator(context):
             str(file),
             {
                 'publish_clock': uses_sim_time(context),
-                **(demo_parameters(chosen, context.launch_configurations['map']) if file == SIMULATOR_FILE else {}),
+                **(demo_parameters(context, chosen) if file == SIMULATOR_FILE else {}),
                 **chosen,
             },
         ],
@@ -114,10 +117,12 @@ def simulator(context):
     return [node]
 
 
-def demo_parameters(chosen, map_name):
+def demo_parameters(context, chosen):
     """A goal and obstacles on the maps of the package; a random start and goal on other maps."""
-    map_name = map_name or 'office'
+    map_name = context.launch_configurations['map'] or 'office'
     parameters = {'give_goal': True, 'world': 'changing'}
+    if is_true(context, 'view'):
+        parameters['viewer_limit_s'] = VIEWER_LIMIT_S
     if map_name in DEMO_GOALS:
         goal_x_m, goal_y_m = DEMO_GOALS[map_name]
         return {**parameters, 'obstacles': map_name, 'goal_x_m': goal_x_m, 'goal_y_m': goal_y_m}

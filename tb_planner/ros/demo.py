@@ -45,7 +45,7 @@ from tb_planner.ros.processes import (
 )
 from tb_planner.search.algorithms import ALGORITHMS, takes_weight
 from tb_planner.simulation.parameters import SimulatorParameters
-from tb_planner.simulation.scenes import DEMO_GOALS, random_goal, random_start, shared_file
+from tb_planner.simulation.scenes import DEMO_GOALS, VIEWER_LIMIT_S, random_goal, random_start, shared_file
 from tb_planner.simulation.simulator import WORLDS
 from tb_planner.tools import plotting as picture
 from tb_planner.tools.drive import Drive, Place
@@ -63,7 +63,6 @@ CHANGE_RATE, CHANGE_SIZE_M = 0.2, 0.5
 REAL_TIME_FACTOR = 3.0
 START_LIMIT_S = 20.0
 DRIVE_LIMIT_S = 90.0
-VIEWER_LIMIT_S = 60.0
 LAST_DIAGNOSTICS_LIMIT_S = 2.0
 LIVE_PERIOD_S, LINE_PERIOD_S = 0.1, 3.0
 RECORD, REPLAY = '.tbrun', '.html'
@@ -334,12 +333,10 @@ def wait_for_viewer(monitor: DemoMonitor, view: Process, limit_s: float, process
     wait_for_start(monitor, lambda: url_of(view), 'the live page', processes)
     enter = ' Press Enter to start without one.' if may_read_terminal() else ''
     print(f'Waiting for a viewer at {url_of(view)}', flush=True)
-    print(f'  The robot starts when the page is open, or in {limit_s:g} s.{enter}', flush=True)
-    monitor.spin_until(lambda: monitor.pages or line_was_entered(), limit_s)
-    print(
-        '  The page is open.' if monitor.pages else '  The robot starts; the page can be opened at any time.',
-        flush=True,
-    )
+    viewer = monitor.viewer(limit_s)
+    print(f'  {viewer.announcement}{enter}', flush=True)
+    monitor.spin_until(lambda: line_was_entered() or not viewer.is_awaited, math.inf)
+    print(f'  {viewer.outcome}', flush=True)
 
 
 def may_read_terminal() -> bool:

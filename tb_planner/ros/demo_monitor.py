@@ -23,6 +23,7 @@ from tb_planner.maps.cdr import occupancy_from_cdr
 from tb_planner.navigation.navigator import NavigationStatus
 from tb_planner.ros.main import spin_until
 from tb_planner.ros.publishers import IN_ORDER, LATCHED, points_of, pose_message
+from tb_planner.ros.viewer import Viewer
 from tb_planner.tools.drive import Drive, Place
 
 RESTARTS = 'restarts_'
@@ -45,8 +46,6 @@ class DemoMonitor:
         """The planner's last diagnostics."""
         self.collisions: int | None = None
         self.place: Place | None = None
-        self.pages = 0
-        """Pages of the live view that show the run."""
         self._began_s: float | None = None
         self._arrived_s: float | None = None
         self._plan: NDArray[np.float64] = np.empty((0, 2))
@@ -62,7 +61,6 @@ class DemoMonitor:
         subscribe(Path, 'plan', self._see_plan, LATCHED)
         subscribe(String, 'tb_planner/status', self._see_status, LATCHED)
         subscribe(UInt32, 'simulator/collisions', self._see_collisions, LATCHED)
-        subscribe(UInt32, 'view/pages', self._see_pages, LATCHED)
         subscribe(DiagnosticArray, '/diagnostics', self._see_diagnostics, IN_ORDER)
 
     def close(self) -> None:
@@ -101,6 +99,10 @@ class DemoMonitor:
         nearest = int(np.hypot(*(self._plan - self.place).T).argmin())
         return length_m(np.vstack([self.place, self._plan[nearest + 1 :], self.drive.goal]))
 
+    def viewer(self, limit_s: float) -> Viewer:
+        """The wait for a page of the live view, which begins now."""
+        return Viewer(self._node, limit_s)
+
     def publish_goal(self) -> None:
         self._began_s = time.monotonic()
         self._goals.publish(pose_message(Pose2D(*self.drive.goal), 'map', Time()))
@@ -124,9 +126,6 @@ class DemoMonitor:
         self.status = message.data
         if self.has_arrived and self._arrived_s is None:
             self._arrived_s = time.monotonic()
-
-    def _see_pages(self, message: UInt32) -> None:
-        self.pages = message.data
 
     def _see_collisions(self, message: UInt32) -> None:
         self.collisions = message.data

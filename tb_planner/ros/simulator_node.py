@@ -55,6 +55,7 @@ from tb_planner.ros.publishers import (
     quaternion_of,
 )
 from tb_planner.ros.throttled_log import ThrottledLog
+from tb_planner.ros.viewer import Viewer
 from tb_planner.simulation.parameters import SimulatorParameters
 from tb_planner.simulation.robot import Motion
 from tb_planner.simulation.scenes import random_goal, random_start, shared_file
@@ -97,7 +98,11 @@ class SimulatorNode(Node):
         self._goal_subscribers, self._goal_accepted = 0, True
         self._anchor()
         self._timer = self.create_timer(self._timer_period_s, self._catch_up, clock=self._steady)
+        self._viewer: Viewer | None = None
         if self.chosen.give_goal:
+            if self.chosen.viewer_limit_s:
+                self._viewer = Viewer(self, self.chosen.viewer_limit_s)
+                self.get_logger().info(f'Waiting for a viewer. {self._viewer.announcement}')
             self.create_timer(GOAL_PERIOD_S, self._give_goal, clock=self._steady)
         ros_parameters.apply_changes(self, SimulatorParameters, self._apply)
         self.get_logger().info(
@@ -243,6 +248,11 @@ class SimulatorNode(Node):
         if subscribers > self._goal_subscribers:
             self._goal_accepted = False
         self._goal_subscribers = subscribers
+        if self._viewer is not None:
+            if self._viewer.is_awaited:
+                return
+            self.get_logger().info(self._viewer.outcome)
+            self._viewer = None
         pose, goal = self.simulation.pose, self._goal
         away_m = math.hypot(pose.x_m - goal.x_m, pose.y_m - goal.y_m)
         if subscribers > 0 and not self._goal_accepted and away_m > ARRIVED_M:

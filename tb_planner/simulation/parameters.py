@@ -145,6 +145,14 @@ class SimulatorParameters:
     goal_y_m: float = parameter(0.0, 'y of that goal', unit='m', read_only=True)
     goal_yaw: float = parameter(0.0, 'heading at that goal', unit='rad', low=-TURN, high=TURN, read_only=True)
     random_goal: bool = parameter(False, 'whether to draw a distant goal at random instead', read_only=True)
+    viewer_limit_s: float = parameter(
+        0.0,
+        'how long that goal waits for a page of the live view to be opened',
+        unit='s',
+        low=0,
+        high=3600,
+        read_only=True,
+    )
     follow_waypoint: bool = parameter(
         True, 'whether the robot drives to the waypoint by itself (else it follows cmd_vel)', read_only=True
     )

@@ -21,6 +21,8 @@ from tb_planner.search.planner import Status, find_path
 PACKAGE = 'tb_planner'
 DEMO_GOALS = {'office': (25.0, 6.0), 'warehouse': (34.5, 9.0)}
 """The goal on each map of the package, in metres; the robot starts at (0, 0)."""
+VIEWER_LIMIT_S = 60.0
+"""How long the robot of a demo waits for a page of the live view."""
 TRIES = 200
 FAR_FRACTION = 0.4
 """Smallest distance of a random goal from the start, as a fraction of the map's diagonal, if possible."""

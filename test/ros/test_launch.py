@@ -21,6 +21,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.action import get_action_names_and_types, get_action_server_names_and_types_by_node
 from rclpy.parameter import parameter_value_to_python
 from std_msgs.msg import UInt32
+from websockets.sync.client import connect
 
 from tb_planner.config import PlannerParameters
 from tb_planner.parameters import specs
@@ -305,8 +306,14 @@ def test_the_demo_is_shown_in_a_browser_and_leaves_nothing_behind(launch, nodes,
     (record,) = values(peer, 'tb_planner', 'record')
     assert values(peer, 'view', 'record') == [record]
     assert Path(record).is_relative_to(folder)
-    peer.wait_for_status(peer.subscribe_status(), 'NAVIGATING', limit_s=STARTS_S)
+    wait_until_logged(process, 'The robot starts when the page is open, or in 60 s', STARTS_S)
+    statuses = peer.subscribe_status()
     assert wait_for(lambda: Path(record).exists() and read_record(record).ticks, STARTS_S)
+    peer.spin(3.0)
+    assert {status.data for status in statuses} == {'IDLE'}
+    with connect(f'{url.replace("http", "ws")}stream', origin=url.rstrip('/'), max_size=None):
+        peer.wait_for_status(statuses, 'NAVIGATING', limit_s=STARTS_S)
+    assert 'The page is open.' in process.log_text
     end_as_ctrl_c_does(process, prefix)
     assert list(folder.glob('tb_planner_*')) == []
 

@@ -92,7 +92,8 @@ def test_the_planners_topics_and_services_are_those_of_the_reference(context):
 def test_the_simulators_topics_are_those_of_its_page(context):
     found = set()
     for follow in (True, False):
-        switches = {'give_goal': True, 'publish_clock': True, 'publish_map_updates': True, 'follow_waypoint': follow}
+        switches = {'give_goal': True, 'viewer_limit_s': 60.0, 'publish_clock': True, 'publish_map_updates': True}
+        switches['follow_waypoint'] = follow
         overrides = [Parameter(name, value=value) for name, value in switches.items()]
         node = SimulatorNode(context=context, namespace='here', parameter_overrides=overrides)
         found.update(topics(node))

@@ -358,6 +358,36 @@ def test_the_goal_is_published_to_subscribers_until_the_planner_follows_it(simul
     assert place_of(again.last) == (x, y)
 
 
+def test_the_goal_waits_for_a_page_of_the_live_view(simulator, peer):
+    process = simulator(give_goal=True, goal_x_m=5.0, viewer_limit_s=600.0)
+    wait_until_logged(process, 'Waiting for a viewer. The robot starts when the page is open, or in 600 s.')
+    goals, pages = peer.subscribe('goal_pose', PoseStamped), peer.publisher('view/pages', UInt32, LATCHED)
+    pages.publish(UInt32(data=0))
+    peer.spin(2.5)
+    assert not goals
+    pages.publish(UInt32(data=1))
+    peer.wait_until(lambda: goals, 'the goal')
+    wait_until_logged(process, 'The page is open.')
+
+
+def test_the_goal_comes_without_a_viewer_after_the_limit(simulator, peer):
+    process = simulator(give_goal=True, goal_x_m=5.0, viewer_limit_s=0.5)
+    goals = peer.subscribe('goal_pose', PoseStamped)
+    peer.wait_until(lambda: goals, 'the goal')
+    wait_until_logged(process, 'The robot starts; the page can be opened at any time.')
+
+
+def test_a_goal_that_the_planner_follows_before_a_viewer_comes_is_kept(simulator, peer):
+    simulator(give_goal=True, goal_x_m=5.0, viewer_limit_s=600.0)
+    goals, pages = peer.subscribe('goal_pose', PoseStamped), peer.publisher('view/pages', UInt32, LATCHED)
+    peer.spin(1.5)
+    peer.publisher('waypoint', PoseStamped).publish(posed(0.1, 0.0))
+    peer.spin(0.5)
+    pages.publish(UInt32(data=1))
+    peer.spin(2.5)
+    assert not goals
+
+
 def test_a_random_start_is_free_and_the_same_for_a_seed(simulator, nodes, peer):
     places = []
     for namespace in ('a', 'b'):
