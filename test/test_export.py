@@ -16,6 +16,7 @@ from helpers.recorded_trip import RecordedTrip
 
 from tb_planner.config import PlannerParameters
 from tb_planner.geometry import MapGeometry, length_m
+from tb_planner.maps.files import read_map
 from tb_planner.recording import read_record
 from tb_planner.tools.cli import main
 from tb_planner.tools.export import COLUMNS, TOPICS
@@ -203,18 +204,98 @@ def test_a_walk_without_metres_is_exported_with_cells_of_one_metre(tmp_path):
 
 
 # -------------------------------------------------------------------------------------------------- layouts
-def test_the_layouts_name_topics_that_an_export_has():
-    layout = json.loads((CONFIG / 'foxglove.json').read_text())
-    panels = layout['configById']
-    named = set(panels['3D!map']['topics'])
-    for panel in panels.values():
-        named |= {path['value'].removesuffix('.data') for path in panel.get('paths', ())}
-        named |= {panel['topicPath'].removesuffix('.data')} if 'topicPath' in panel else set()
-    assert named <= TOPICS.keys()
-    assert sorted(panels_in(layout['layout'])) == sorted(panels)
-    curves = [curve.get('name') for curve in ElementTree.parse(CONFIG / 'plotjuggler.xml').iter('curve')]
+TITLES = {'foxglovePanelTitle', 'lichtblickPanelTitle'}
+PANELS = {
+    '3D': {'followTf', 'followMode', 'cameraState', 'topics', 'layers', 'transforms', 'scene', 'publish'},
+    'Plot': {'paths', 'showLegend', 'legendDisplay', 'isSynced', 'xAxisVal', 'showXAxisLabels', 'showYAxisLabels'},
+    'RawMessages': {'topicPath'},
+}
+"""The keys that these panels of Foxglove 1.86 and Lichtblick 1.28 read, of those that the layout has. They ignore
+others without a word."""
+DRAWN = {
+    'nav_msgs/msg/OccupancyGrid': {'visible', 'colorMode'},
+    'nav_msgs/msg/Path': {'visible', 'type', 'lineWidth', 'gradient'},
+    'geometry_msgs/msg/PoseStamped': {'visible', 'type', 'color', 'arrowScale', 'axisScale'},
+}
+"""The types that their 3D panel draws, with its settings. It does not know map_msgs/OccupancyGridUpdate."""
+ELEMENTS = {
+    'root': set(),
+    'tabbed_widget': {'name', 'parent'},
+    'Tab': {'containers', 'tab_name'},
+    'Container': set(),
+    'DockSplitter': {'orientation', 'count', 'sizes'},
+    'DockArea': {'name'},
+    'plot': {'mode', 'style', 'flip_x', 'flip_y'},
+    'limitY': set(),
+    'curve': {'name', 'color'},
+    'currentTabIndex': {'index'},
+    'use_relative_time_offset': {'enabled'},
+}
+"""What PlotJuggler 3 reads of a layout, of what ours has."""
+
+
+@pytest.fixture(scope='module')
+def foxglove():
+    return json.loads((CONFIG / 'foxglove.json').read_text())
+
+
+def fields_of(exported, topic):
+    return [message.data for _, message in exported.messages[topic]]
+
+
+def test_foxglove_knows_every_panel_and_setting_of_its_layout(foxglove):
+    panels = foxglove['configById']
+    assert sorted(panels_in(foxglove['layout'])) == sorted(panels)
+    for name, panel in panels.items():
+        kind = name.partition('!')[0]
+        assert set(panel) - TITLES == PANELS[kind], name
+        assert kind == '3D' or set(panel) >= TITLES
+    for topic, settings in panels['3D!map']['topics'].items():
+        assert set(settings) <= DRAWN[TOPICS[topic]], topic
+
+
+def test_the_paths_of_foxgloves_layout_are_values_of_an_export(foxglove, exported):
+    panels = foxglove['configById'].items()
+    numbers = [path['value'] for _, panel in panels for path in panel.get('paths', ())]
+    texts = [panel['topicPath'] for name, panel in panels if name.startswith('RawMessages!')]
+    assert len(numbers) == 4
+    assert len(texts) == 2
+    for paths, kind in ((numbers, (int, float)), (texts, str)):
+        for path in paths:
+            topic, _, field = path.rpartition('.')
+            assert field == 'data'
+            values = fields_of(exported, topic)
+            assert values, path
+            assert all(isinstance(value, kind) for value in values), path
+
+
+def test_foxgloves_layout_shows_the_map_of_the_demo_upright_and_whole(foxglove):
+    """Without perspective the camera is above targetOffset, and shows `distance` metres from top to bottom."""
+    camera = foxglove['configById']['3D!map']['cameraState']
+    assert (camera['perspective'], camera['phi'], camera['thetaOffset']) == (False, 0, 0)
+    office = read_map(CONFIG.parent / 'maps' / 'office.yaml').geometry
+    (left, low), (right, high) = office.to_world(0, 0), office.to_world(office.width, office.height)
+    x, y, _ = camera['targetOffset']
+    assert (x, y) == pytest.approx(((left + right) / 2, (low + high) / 2), abs=0.1)
+    assert camera['distance'] > max(right - left, high - low)
+
+
+def test_plotjugglers_layout_has_what_it_reads_and_numbers_of_an_export(exported):
+    tree = ElementTree.parse(CONFIG / 'plotjuggler.xml')
+    for element in tree.iter():
+        assert set(element.attrib) <= ELEMENTS[element.tag], element.tag
+    for splitter in tree.iter('DockSplitter'):
+        sizes = [float(size) for size in splitter.get('sizes').split(';')]
+        assert int(splitter.get('count')) == len(sizes) == len(splitter)
+        assert sum(sizes) == pytest.approx(1.0)
+    curves = [curve.get('name') for curve in tree.iter('curve')]
     assert len(curves) == 5
-    assert {name.removesuffix('/data') for name in curves} <= TOPICS.keys()
+    for curve in curves:
+        topic, _, field = curve.rpartition('/')
+        assert field == 'data'
+        values = fields_of(exported, topic)
+        assert values, curve
+        assert all(isinstance(value, (int, float)) for value in values), curve
 
 
 def panels_in(layout):
