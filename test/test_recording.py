@@ -538,6 +538,10 @@ def a_status_that_is_a_number(head, columns):
     head['events'].append({'tick': 0, 'status': 3})
 
 
+def an_algorithm_that_is_a_number(head, columns):
+    head['events'].append({'tick': 0, 'algorithm': 3})
+
+
 @pytest.mark.parametrize(
     ('change', 'reason'),
     [
@@ -553,6 +557,7 @@ def a_status_that_is_a_number(head, columns):
         (an_event_at_no_tick, 'an event is at tick 1000000000'),
         (a_restart_for_no_reason, 'a status or reason at tick 0 is 3; it must be a string'),
         (a_status_that_is_a_number, 'a status or reason at tick 0 is 3; it must be a string'),
+        (an_algorithm_that_is_a_number, 'the algorithm at tick 0 is 3; it must be a string'),
     ],
     ids=lambda value: getattr(value, '__name__', ''),
 )

@@ -6,7 +6,7 @@ from helpers.replay_page import LOADED, SETTLED, make_record, write_page
 
 from tb_planner import Grid
 from tb_planner.geometry import Pose2D
-from tb_planner.recording import About
+from tb_planner.recording import About, read_record
 from tb_planner.recording.writer import Frame, MapChange, RecordWriter
 
 PLAYING = 'window.tbPlanner && tbPlanner.isPlaying && tbPlanner.scouting === false'
@@ -44,6 +44,24 @@ def test_the_first_frame_shows_map_and_route(browser, tmp_path, map_tick, route_
     assert page.run('tbPlanner.replay.tick') == first
     assert page.run('document.getElementById("scrub").value') == str(first)
     assert page.run('tbPlanner.scene.scale') > 0
+    page.close()
+
+
+def test_the_header_has_the_algorithm_of_the_tick(browser, tmp_path):
+    path = tmp_path / 'run.tbrun'
+    with RecordWriter(path, About(algorithm='tba_star')) as writer:
+        for tick in range(6):
+            algorithm = 'tb_gbfs' if tick >= 4 else 'tba_star'
+            writer.put(frame(tick, tick == 0, None, 0)._replace(algorithm=algorithm))
+    assert [event for event in read_record(path).events if 'algorithm' in event] == [
+        {'tick': 4, 'algorithm': 'tb_gbfs'}
+    ]
+    page = browser.open(write_page(path).as_uri())
+    page.wait_for(LOADED)
+    for tick, name in ((3, 'tba_star'), (4, 'tb_gbfs'), (0, 'tba_star')):
+        page.run(f'tbPlanner.goTo({tick})')
+        page.wait_for(f'tbPlanner.replay.tick === {tick}')
+        assert page.run('document.getElementById("facts").textContent').startswith(f'{name} · ')
     page.close()
 
 

@@ -16,6 +16,7 @@ number of ticks, and `events` what happens rarely:
     {"tick": n, "goal": [x, y] or null}         the new goal
     {"tick": n, "restarts": ["blocked", …]}     why the search restarted
     {"tick": n, "search": {…}}                  the goal's cell and the algorithm of the searches from here on
+    {"tick": n, "algorithm": "tba_star"}        the new algorithm, with its weight; the one before is in the first head
     {"tick": n, "map": {…}}                     a whole new map: size, resolution, origin, moves
     {"tick": n, "lost": m}                      m ticks before this one could not be recorded
 

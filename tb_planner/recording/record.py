@@ -278,6 +278,7 @@ def _cells_of_event(event: dict[str, Any], first: int, end: int) -> int:
         raise BadRecord(f'an event is at tick {tick!r}; its chunk has ticks {first} to {end - 1}')
     for text in (event.get('status', ''), *event.get('restarts', ())):
         _check_text(f'a status or reason at tick {tick}', text)
+    _check_text(f'the algorithm at tick {tick}', event.get('algorithm', ''))
     if 'map' not in event:
         return 0
     width, height = event['map']['width'], event['map']['height']

@@ -30,6 +30,8 @@ class Recorder(RecordWriter):
 
     def __init__(self, path: str | os.PathLike[str], about: About, *, real_time: bool = True) -> None:
         super().__init__(path, about, real_time=real_time)
+        self.algorithm = about.algorithm
+        """The algorithm's name for people; it may change between two ticks."""
         self._search: Search = TimeBoundedPlanner.search
         self._update: MapUpdate | None = None
         self._planner: TimeBoundedPlanner | None = None
@@ -70,6 +72,7 @@ class Recorder(RecordWriter):
             change=None if update is None and not self._starts_over else self._change(update),
             expanded=self._expanded(planner),
             route=navigator.plan_cells() if tick.plan_changed or self._starts_over else None,
+            algorithm=self.algorithm,
         )
         self._planner, self._expansions = planner, expansions
         self._starts_over = False

@@ -126,6 +126,8 @@ class Frame(NamedTuple):
     route: NDArray[np.int32] | None
     """Cells, x and y in rows; None: the route of before, or what is left of it."""
     duration_s: float = 0.0
+    algorithm: str = ''
+    """Its name for people; empty: the one of before."""
 
     @property
     def bytes(self) -> int:
@@ -151,7 +153,8 @@ MAX_GAP_S = 600.0
 class Encoder:
     """Turns frames into chunks; remembers what earlier chunks contain."""
 
-    def __init__(self) -> None:
+    def __init__(self, algorithm: str = '') -> None:
+        self._algorithm = algorithm
         self._ticks = 0
         self._time_s: float | None = None
         self._status = ''
@@ -216,6 +219,9 @@ class Encoder:
         if goal != self._goal:
             self._goal = goal
             events.append({'tick': self._ticks, 'goal': goal})
+        if frame.algorithm not in ('', self._algorithm):
+            self._algorithm = frame.algorithm
+            events.append({'tick': self._ticks, 'algorithm': frame.algorithm})
         if frame.restarts:
             events.append({'tick': self._ticks, 'restarts': [str(reason) for reason in frame.restarts]})
 
@@ -418,7 +424,7 @@ class RecordWriter:
         """Why nothing is written any more; empty while writing works."""
         self._file = _begun(Path(path))
         self._real_time = real_time
-        self._encoder = Encoder()
+        self._encoder = Encoder(about.algorithm)
         self._frames: list[Frame] = []
         self._waiting = self._lost = 0
         self._lock = threading.Lock()

@@ -215,7 +215,7 @@ def drive_and_report(options: argparse.Namespace, journey: Journey, signals: lis
     options.weight = defaults.weight if options.weight is None else options.weight
     rules = defaults.costmap_config(journey.map_.resolution_m)
     drive = Drive(journey.map_, rules, journey.start, journey.goal)
-    title = f'{Path(options.map).stem}, {options.world} world, {algorithm(options)}'
+    title = f'{Path(options.map).stem}, {options.world} world'  # the page has the algorithm of each tick
     with tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
         record, replay = begin_record(options.png.with_suffix(RECORD).resolve(), Path(folder)), replay_of(options)
@@ -240,7 +240,7 @@ def drive_and_report(options: argparse.Namespace, journey: Journey, signals: lis
                 verdict = outcome(monitor, options, interrupted)
                 print('\n'.join([verdict, *(f'  {name:11} {text}' for name, text in lines.items())]), flush=True)
                 figures = [f'{name} {text}' for name, text in lines.items()]
-                drive.save_picture(options.png, title=title, figures=[verdict, *figures])
+                drive.save_picture(options.png, title=f'{title}, {algorithm(options)}', figures=[verdict, *figures])
                 print(f'  picture     {options.png}', flush=True)
                 if view is not None and not interrupted:  # the summary covers the first goal only
                     stay(monitor, url_of(view))

@@ -348,6 +348,8 @@ class ActivePlanner:
         self.loop.settings = parameters.loop_settings()
         self._worker.use_settings(parameters.map_settings())
         self._poses.timeout_s = parameters.pose_max_age_s
+        if self._recorder is not None:
+            self._recorder.algorithm = parameters.algorithm_name
         if old.tick_frequency != parameters.tick_frequency:
             self._stats.period_s = parameters.period_s
             self._start_timer()

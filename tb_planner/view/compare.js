@@ -67,7 +67,7 @@ class Companion {
     await this.record.appendAll(bodies(fromPieces(this.holder)), () => {});
     if (!this.record.ticks) throw new Error(`The record of ${this.name} contains no ticks.`);
     const duration = this.record.duration.values.slice(0, this.record.ticks);
-    this.facts.textContent = `${this.figures.factsText} · ${percentilesText(duration)}`;
+    this.percentiles = percentilesText(duration);
   }
 
   // Runs ahead for key frames, and then looks for the first difference, both between frames of the page.
@@ -123,6 +123,7 @@ class Companion {
     if (isThere || !this.isDrawn) scene.draw();
     this.isDrawn = true;
     const isOver = this.tick === record.ticks - 1 && record.time.last < this.page.record.time.values[target];
+    this.facts.textContent = `${this.figures.factsText(this.tick)} · ${this.percentiles}`;
     this.status.textContent = words(Record.at(record.statuses, this.tick)?.status || '') + (isOver ? ' (end)' : '');
     const restart = Record.at(record.restarts, this.tick);
     const isNew = restart && record.time.values[this.tick] - record.time.values[restart.tick] < 0.5;

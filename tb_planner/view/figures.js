@@ -16,20 +16,23 @@ class Figures {
     if (head.title && $('title').textContent === 'A run') document.title = $('title').textContent = head.title;
     const facts = maps[0]?.facts;
     if (facts) document.documentElement.style.setProperty('--aspect', facts.width / facts.height);
-    $('facts').textContent = this.factsText;
   }
 
-  get factsText() {
-    const { head, maps } = this.record;
+  // The algorithm is that of the tick; it may change during a run.
+  factsText(tick) {
+    const { algorithms, head, maps } = this.record;
     const facts = maps[0]?.facts;
+    const algorithm = Record.at(algorithms, tick)?.algorithm ?? head.algorithm;
     const size = facts && `${facts.width} × ${facts.height} cells${facts.resolution_m ? ` of ${round(facts.resolution_m)} m` : ''}`;
     const pace = head.period_s && `tick period ${durationText(1000 * head.period_s)}`;
     const others = Object.entries(head.facts || {}).map(([name, value]) => `${name} ${value}`);
-    return [head.algorithm, size, pace, ...others].filter(Boolean).join(' · ');
+    return [algorithm, size, pace, ...others].filter(Boolean).join(' · ');
   }
 
   show(tick, isPlaying) {
     const { record } = this;
+    const facts = this.factsText(tick);
+    if ($('facts').textContent !== facts) $('facts').textContent = facts;
     const status = Record.at(record.statuses, tick)?.status || '';
     if ($('status').textContent !== words(status)) $('status').textContent = words(status);
     const restart = Record.at(record.restarts, tick);

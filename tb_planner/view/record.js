@@ -162,6 +162,7 @@ class Record {
     this.maps = []; // {tick, facts, cells}
     this.statuses = []; // {tick, status}, as are the others
     this.goals = [];
+    this.algorithms = []; // those after the one in the head
     this.restarts = [];
     this.searches = [];
     this.gaps = [];
@@ -250,6 +251,7 @@ class Record {
       }
       if ('status' in event) this.statuses.push(event);
       if ('goal' in event) this.goals.push(event);
+      if (event.algorithm) this.algorithms.push(event);
       if (event.search) this.searches.push(event);
       if (event.restarts) this.restarts.push(event);
       if (event.lost) this.gaps.push(event);

@@ -152,6 +152,7 @@ def test_a_mere_subscriber_to_strokes_is_not_taken_for_a_simulator(context, peer
         view.destroy_node()
 
 
+FACTS = 'document.getElementById("facts").textContent'
 RESPONSE = 'document.querySelector("#planner output").textContent'
 
 
@@ -165,6 +166,7 @@ def test_the_page_changes_the_planner_and_shows_what_it_refuses(make_scene, node
     assert view.page.run(VALUE_OF['weight']) == '1.5'
     view.choose('weight', 3)
     view.page.wait_for(f'{RESPONSE} === "weight is now 3.0" && {VALUE_OF["weight"]} === "3"', LIMIT_S)
+    view.page.wait_for(f'{FACTS}.startsWith("tb_wa_star, weight 3 · ")', LIMIT_S)
     view.page.run('tbPlanner.live.ask({ set: { algorithm: "dijkstra" } })')
     view.page.wait_for(f'{RESPONSE}.startsWith("algorithm is \'dijkstra\'; it must be one of tba_star, ")', LIMIT_S)
     view.choose('algorithm', '"tba_star"')
@@ -172,6 +174,7 @@ def test_the_page_changes_the_planner_and_shows_what_it_refuses(make_scene, node
         f'{RESPONSE} === "algorithm is now tba_star" && document.querySelector("#planner input").disabled'
     )
     view.page.wait_for(f'{VALUE_OF["algorithm"]} === "tba_star"')
+    view.page.wait_for(f'{FACTS}.startsWith("tba_star · ")', LIMIT_S)
     assert peer.set_parameters('tb_planner', weight=2.5) == ''  # by somebody else
     view.page.wait_for(f'{VALUE_OF["weight"]} === "2.5"', LIMIT_S)
     assert view.page.complaints() == []
