@@ -1,12 +1,15 @@
 """The demo as people run it: for real, and ended in the middle."""
 
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import urllib.request
 import uuid
@@ -138,9 +141,13 @@ def check_files_of_interrupted_run(picture, output):
     assert b'of an older run' not in picture.with_suffix('.html').read_bytes()
 
 
+COLUMNS = 60
+
+
 def on_terminal():
-    """A terminal, its other side, and the settings of a process on it."""
+    """A narrow terminal, its other side, and the settings of a process on it."""
     terminal, its_side = pty.openpty()
+    fcntl.ioctl(its_side, termios.TIOCSWINSZ, struct.pack('4H', 24, COLUMNS, 0, 0))
     return terminal, its_side, {'stdin': its_side, 'stdout': its_side, 'start_new_session': True}
 
 
@@ -152,6 +159,7 @@ def test_on_a_terminal_one_line_is_written_over_and_control_c_twice_ends_it_with
     os.close(its_side)
     output = read_until(terminal, r'(?s)(\r[^\r]*to go.*){3}')
     assert '\n' not in output.partition('to go')[2]
+    assert COLUMNS // 2 < max(map(len, output.rpartition('\n')[2].split('\r'))) <= COLUMNS  # else it would wrap
     os.write(terminal, b'\x03\x03')
     output = re.sub(r'\r\n', '\n', read_until(terminal, r'replay +\S+\r'))
     assert demo.process.wait(LIMIT_S) == 130
