@@ -542,6 +542,42 @@ def test_light_and_dark_follow_the_system_and_the_switch(browser, example):
     page.close()
 
 
+def test_beside_a_scrollbar_the_panel_needs_no_second_one(example):
+    with closing(Browser(chromium_or_skip(), has_scrollbars=True)) as browser:
+        page = browser.open(example[1].as_uri(), height=600)
+        page.wait_for(LOADED)
+        height, client_height, width, client_width = page.run(
+            '(({ scrollHeight, clientHeight, scrollWidth, clientWidth }) => [scrollHeight, clientHeight, scrollWidth, '
+            "clientWidth])(document.querySelector('aside'))"
+        )
+        assert height > client_height
+        assert width <= client_width
+        assert page.run("document.querySelector('aside').offsetWidth") > client_width + 10  # there is a scrollbar
+
+
+def test_on_a_phone_the_heading_is_above_its_buttons(browser, example):
+    page = browser.open(example[1].as_uri(), width=390, height=740, scale=2)
+    page.wait_for(LOADED)
+    left, top, width, height = page.run(
+        '(({ left, top, width, height }) => [left, top, width, height])'
+        "(document.querySelector('.heading').getBoundingClientRect())"
+    )
+    assert left + width > 360
+    assert page.box_of('theme')[1] >= top + height
+    page.close()
+
+
+def test_on_a_phone_the_list_of_restarts_is_as_high_as_it_needs_up_to_two_fifths_of_the_screen(browser, example):
+    page = browser.open(example[1].as_uri(), width=390, height=740, scale=2)
+    page.wait_for(LOADED)
+    whole, shown = page.run(
+        '[document.getElementById("restarts")].flatMap(list => [list.scrollHeight, list.clientHeight])'
+    )
+    assert whole > 100
+    assert shown == pytest.approx(min(whole, 0.4 * 740), abs=1)
+    page.close()
+
+
 def test_on_a_phone_all_fits_in_the_width(browser, example):
     page = browser.open(example[1].as_uri(), width=360, height=740, scale=2)
     page.wait_for(LOADED)

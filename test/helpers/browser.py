@@ -30,10 +30,10 @@ OPTIONS = (
     '--disable-sync',
     '--disable-dev-shm-usage',
     '--no-first-run',
-    '--hide-scrollbars',
     '--force-color-profile=srgb',
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 )
+HIDE_SCROLLBARS = '--hide-scrollbars'
 GONE = ('navigated or closed', 'Promise was collected')
 LIMIT_S = 60.0
 ENDS_S = 10.0
@@ -62,14 +62,15 @@ class PageHasGone(BrowserError):
 class Browser:
     """A browser whose pages are tabs; close() ends it. Waits have a limit; after a time-out nothing more is sent."""
 
-    def __init__(self, executable: str) -> None:
+    def __init__(self, executable: str, *, has_scrollbars: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
         # above those that the browser knows, and none that is in use here
         theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (to_browser, from_browser)]
         command = f'exec 3<&{theirs[0]} 4>&{theirs[1]}; exec "$@"'
-        options = [*OPTIONS, f'--user-data-dir={self._folder.name}', 'about:blank']
+        shown = () if has_scrollbars else (HIDE_SCROLLBARS,)
+        options = [*OPTIONS, *shown, f'--user-data-dir={self._folder.name}', 'about:blank']
         self._process = subprocess.Popen(
             ['bash', '-c', command, 'bash', executable, *options],
             pass_fds=theirs,
