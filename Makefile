@@ -60,7 +60,7 @@ clean:  ## remove build results and the virtual environment, but not benchmark r
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(BIN)/pip:
-	$(PYTHON) -m venv $(VENV) || { echo 'No virtual environment: sudo apt install python3-venv'; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo 'No virtual environment: sudo apt install python3-venv'; exit 1; }
 
 # the demo needs fewer packages than the tests
 $(VENV)/runnable: EXTRAS := $(ROS)build,plot

@@ -245,7 +245,17 @@ def test_image_may_be_named_by_its_full_path(tmp_path):
 @pytest.mark.parametrize('key', ['image', 'resolution', 'origin', 'negate', 'occupied_thresh', 'free_thresh'])
 def test_missing_key_is_refused_by_name(tmp_path, key):
     path = write_yaml_map(tmp_path, [[0]], leave_out=(key,))
-    assert message_of(path) == f'{path}: no value for {key!r}'
+    assert message_of(path).startswith(f'{path}: no value for {key}; for example: {key}: ')
+
+
+def test_all_missing_keys_are_named_with_values_that_can_be_used(tmp_path):
+    given, missing = ('image', 'resolution', 'origin'), ('negate', 'occupied_thresh', 'free_thresh')
+    path = write_yaml_map(tmp_path, [[0, 255]], leave_out=missing)
+    message = message_of(path)
+    assert message.startswith(f'{path}: no value for {", ".join(missing)}; for example: ')
+    assert not any(key in message.removeprefix(str(path)) for key in given)
+    path.write_text(path.read_text() + message.partition('for example: ')[2].replace(', ', '\n') + '\n')
+    assert read_map(path).occupancy.tolist() == [[100, 0]]
 
 
 @pytest.mark.parametrize(

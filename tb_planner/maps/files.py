@@ -44,7 +44,15 @@ _BAD = -2
 _MAP_HEADER = ('type', 'height', 'width')
 _HEADER_BYTES = 4096  # the header of a `.map`, and blank lines at its end
 _STRIPE = 2**22  # cells of an image that are converted at a time
-_YAML_KEYS = ('image', 'resolution', 'origin', 'negate', 'occupied_thresh', 'free_thresh')
+_YAML_KEYS = {
+    'image': 'map.png',
+    'resolution': '0.05',
+    'origin': '[0.0, 0.0, 0.0]',
+    'negate': '0',
+    'occupied_thresh': '0.65',
+    'free_thresh': '0.196',
+}
+"""The keys that map_server needs, too, with usual values."""
 
 
 class MapError(BadInput):
@@ -275,9 +283,10 @@ def _read_description(path: Path) -> Mapping[str, Any]:
     description = read_yaml(path, MapError)
     if not isinstance(description, dict):
         raise MapError(f'{path}: holds no keys and values')
-    for key in _YAML_KEYS:
-        if description.get(key) is None:
-            raise MapError(f'{path}: no value for {key!r}')
+    missing = [key for key in _YAML_KEYS if description.get(key) is None]
+    if missing:
+        usual = ', '.join(f'{key}: {_YAML_KEYS[key]}' for key in missing)
+        raise MapError(f'{path}: no value for {", ".join(missing)}; for example: {usual}')
     return description
 
 

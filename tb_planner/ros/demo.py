@@ -27,6 +27,7 @@ from tqdm import tqdm
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import OperationFailed
 from tb_planner.geometry import Pose2D
+from tb_planner.maps.costmap import costs_of
 from tb_planner.maps.files import Map, read_map
 from tb_planner.parameters import find_errors
 from tb_planner.recording import read_record
@@ -44,6 +45,7 @@ from tb_planner.ros.processes import (
     signals_held_back,
 )
 from tb_planner.search.algorithms import ALGORITHMS, takes_weight
+from tb_planner.search.grid import Grid
 from tb_planner.simulation.parameters import SimulatorParameters
 from tb_planner.simulation.scenes import DEMO_GOALS, VIEWER_LIMIT_S, random_goal, random_start, shared_file
 from tb_planner.simulation.simulator import WORLDS
@@ -196,7 +198,20 @@ def journey(options: argparse.Namespace) -> Journey:
         (x0, y0), (x1, y1) = geometry.to_world(0, 0), geometry.to_world(geometry.width, geometry.height)
         corners = f'from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m'
         raise CannotRun(f'the goal ({goal[0]:g}, {goal[1]:g}) m is outside the map, {corners}')
+    check_goal(map_, (goal[0], goal[1]))
     return Journey(map_, (start[0], start[1]), (goal[0], goal[1]))
+
+
+def check_goal(map_: Map, goal: Place) -> None:
+    """Raises CannotRun for a goal that the planner would report as blocked until the time is up."""
+    geometry, planner = map_.geometry, PlannerParameters()
+    rules = planner.costmap_config(map_.resolution_m)
+    grid, cell = Grid(costs_of(map_.occupancy, rules)), geometry.cell_at(*goal)
+    if grid.nearest_free(cell, geometry.whole_cells(planner.goal_tolerance_m)) is None:
+        free = grid.nearest_free(cell, max(geometry.width, geometry.height))
+        hint = '; the nearest free place is ({:.2f}, {:.2f}) m'.format(*geometry.centre_of(free)) if free else ''
+        near = f'in an obstacle, or within {rules.robot_radius_m:g} m of one'
+        raise CannotRun(f'the goal ({goal[0]:g}, {goal[1]:g}) m is {near}{hint}')
 
 
 def run(options: argparse.Namespace, journey: Journey) -> int:

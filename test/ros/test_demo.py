@@ -1,6 +1,7 @@
 """The demo as people run it: for real, and ended in the middle."""
 
 import fcntl
+import math
 import os
 import pty
 import re
@@ -226,6 +227,16 @@ def test_a_goal_outside_the_map_is_refused_at_once(goal):
     done = subprocess.run([*DEMO, '--goal', *goal], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
     assert done.stderr.startswith(f'demo: the goal ({goal[0]}, {goal[1]}) m is outside the map, from (')
+
+
+def test_a_goal_in_a_wall_is_refused_with_a_free_place_near_it(capsys, monkeypatch):
+    monkeypatch.setattr('tb_planner.ros.demo.run', lambda *_: 0)
+    assert demo_main(['--goal', '17.6', '0.3']) == 2
+    error = capsys.readouterr().err
+    assert error.startswith('demo: the goal (17.6, 0.3) m is in an obstacle, or within 0.18 m of one; the nearest free')
+    place = re.search(r'place is \((\S+), (\S+)\) m', error).groups()
+    assert math.dist(map(float, place), (17.6, 0.3)) < 1.0
+    assert demo_main(['--goal', *place]) == 0
 
 
 @pytest.mark.parametrize(
