@@ -194,3 +194,11 @@ def test_the_counts_of_the_code_base_are_within_their_limits():
     assert int(counts['Python frames from the timer to the kernel']) > 3
     assert 'navigation/loop.py' in counts['files from map message to waypoint']
     assert 'navigation/path_planner.py' in counts['files from path request to result']
+
+
+def test_nothing_tells_people_to_install_this_package_from_a_registry():
+    """It is on none: pip would install a package of somebody else that has the name."""
+    programs = [path for folder in ('tb_planner', 'benchmarks', 'examples') for path in (ROOT / folder).rglob('*.py')]
+    assert len(programs) > 100
+    for path in [*PAGES, *programs, ROOT / 'Makefile']:
+        assert not re.search(r"pip install (?:-\S+ )*['\"]?tb[_-]planner", path.read_text()), path

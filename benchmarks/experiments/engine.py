@@ -304,7 +304,7 @@ def on_cluster(tasks: list[Task], address: str) -> Generator[TaskOutcome, None, 
 
         client = Client(address)
     except ImportError as error:
-        raise SystemExit(f"--scheduler needs Dask: pip install 'tb_planner[cluster]' ({error})") from error
+        raise SystemExit(f"--scheduler needs Dask: pip install '.[cluster]' ({error})") from error
     except OSError as error:
         raise SystemExit(f'no Dask scheduler at {address}: {error}') from error
     pool = client.get_executor()  # not shut down: that waits for results again which died with their worker, for ever

@@ -38,7 +38,7 @@ missed ticks: of planners on a steady clock. A batch of parameters may ask for r
 
 def plan(options: argparse.Namespace) -> RunPlan:
     if not find_spec('rclpy'):
-        raise SystemExit("there is no ROS 2 here: source one, or pip install 'tb_planner[ros]'")
+        raise SystemExit("there is no ROS 2 here: source one, or pip install '.[ros]'")
     return RunPlan(None, batches(options))
 
 

@@ -67,7 +67,7 @@ def repeated(
     """Runs each scenario, and all of them again for each repeat, with another seed. needed: ROS packages."""
     for package in ('rclpy', *needed):
         if not find_spec(package):
-            raise SystemExit(f"there is no ROS 2 here that has {package}: source one, or pip install 'tb_planner[ros]'")
+            raise SystemExit(f"there is no ROS 2 here that has {package}: source one, or pip install '.[ros]'")
     options.seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     only = getattr(options, 'only', None)
     chosen = [scenario for scenario in scenarios if not only or scenario.name in only]

@@ -55,11 +55,11 @@ TIMES = ('tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'tick_jitter_p99_ms', 'tic
 # ---------------------------------------------------------------------- the run
 def plan(options: argparse.Namespace) -> RunPlan:
     if not find_spec('rclpy'):
-        raise SystemExit("there is no ROS 2 here: source one, or pip install 'tb_planner[ros]'")
+        raise SystemExit("there is no ROS 2 here: source one, or pip install '.[ros]'")
     try:
         check_matplotlib()
     except PictureError as error:
-        raise SystemExit(f"{error}: pip install 'tb_planner[plot]'") from error
+        raise SystemExit(f"{error}: pip install '.[plot]'") from error
     seconds = 60 * (options.minutes or (QUICK_MINUTES if options.quick else MINUTES))
     sample_s = min(SAMPLE_S, seconds / FEWEST_SAMPLES)
     return RunPlan(round(seconds / sample_s), samples(options, round(seconds / sample_s), sample_s))

@@ -323,7 +323,7 @@ def _svg(name: str, title: str, description: str, inches: tuple[float, float], d
         from matplotlib import rc_context
         from matplotlib.figure import Figure as Canvas
     except ImportError as error:
-        raise SystemExit(f"the figures need matplotlib: pip install 'tb_planner[plot]' ({error})") from error
+        raise SystemExit(f"the figures need matplotlib: pip install '.[plot]' ({error})") from error
     settings: Any = {**SETTINGS, 'svg.hashsalt': name}
     with rc_context(settings):
         canvas = Canvas(figsize=inches, layout='constrained', facecolor=PAPER)

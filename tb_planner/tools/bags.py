@@ -328,7 +328,7 @@ def _reader_class() -> Any:
     try:
         from rosbags.rosbag2 import Reader
     except ImportError as error:
-        raise BagError('bags need the Python package rosbags; run pip install rosbags') from error
+        raise BagError('bags need the Python package rosbags: pip install rosbags') from error
     return Reader
 
 

@@ -231,7 +231,7 @@ def write_mcap(path: Path, record: Record) -> int:
     try:
         from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
     except ImportError as error:
-        raise ExportError(f"{MCAP} files need the Python package rosbags: pip install 'tb_planner[bags]'") from error
+        raise ExportError(f'{MCAP} files need the Python package rosbags: pip install rosbags') from error
     messages = Messages()
     count = 0
     with tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix='.tb_planner_') as folder:
