@@ -243,7 +243,7 @@ class PathPlanner:
         route.rasterize(map_update.geometry)
         if not route.is_valid(map_update.grid):
             return
-        route.expected_cost = route.cost(map_update.grid)
+        route.expect(map_update.grid)
         if stays:
             self._path = route
         else:
@@ -420,7 +420,7 @@ class PathPlanner:
             held.passed = len(held.cells) - len(route.cells)
         elif not route.ends_as(held) or route.cost(grid) < (1.0 - self._settings.min_improvement) * cost:
             return route
-        held.expected_cost = held.cost(grid)
+        held.expect(grid)
         return held
 
     def _search_segment(self, map_update: MapUpdate, request: PathRequest, search: Search) -> bool:

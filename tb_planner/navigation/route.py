@@ -23,7 +23,6 @@ from tb_planner.geometry import Cell, MapGeometry, Pose2D
 from tb_planner.search.algorithms import Algorithm, RestartReason, shortcut_limit
 from tb_planner.search.grid import (
     BLOCKED,
-    COST_STEPS,
     EAST,
     NORTH,
     NORTH_EAST,
@@ -107,6 +106,8 @@ class Route:
         self.goals = tuple(goals)
         self.expected_cost: int | None = None
         """The lowest cost of the rest of the route on the maps seen so far, in the kernel's unit."""
+        self._lowest_cell: int | None = None
+        """The cost of the cheapest cell of those maps, in sixteenths."""
         self._use_cells(cells, point_of)
 
     def _use_cells(self, cells: NDArray[np.int32], point_of: NDArray[np.intp]) -> None:
@@ -169,7 +170,7 @@ class Route:
             [end - first_point for end in self.ends[segments_done:]],
             self.goals[segments_done:],
         )
-        rest.expected_cost = self.expected_cost
+        rest.expected_cost, rest._lowest_cell = self.expected_cost, self._lowest_cell
         return rest
 
     def is_end_of(self, older: Route) -> bool:
@@ -211,13 +212,18 @@ class Route:
         """What the rest of the route costs on a map that allows it, in the kernel's unit."""
         return _cost(grid, self.ahead)
 
+    def expect(self, grid: Grid) -> None:
+        """Notes what the route costs on the map that it was found on, and the cost of that map's cheapest cell."""
+        self.expected_cost, self._lowest_cell = self.cost(grid), grid.lowest_cost
+
     def replan_reason(
         self, grid: Grid, change: GridChange, algorithm: Algorithm, min_improvement: float
     ) -> RestartReason | None:
         """Why a changed map asks for another route, by the algorithm's rule: the verdict of a planner that
         has found this route. None keeps the route; the rule 'never' keeps even a blocked one, see is_valid().
 
-        A cost is compared with `expected_cost`, which is to be set on the map that the route was found on."""
+        A cost is compared with the lowest one since expect(), and h goes through cells as cheap as the cheapest one
+        since then: so does the planner's."""
         rule = algorithm.restart_rule
         if not rule.restarts or not change:
             return None
@@ -230,7 +236,9 @@ class Route:
         if rule.invalid_route and cost > expected * (1.0 + min_improvement):
             return RestartReason.COST_INCREASED
         self.expected_cost = min(expected, cost)
-        if rule.shortcut and self._shortcut_opened(grid, change, algorithm, min_improvement):
+        lowest_cell = grid.lowest_cost if self._lowest_cell is None else min(self._lowest_cell, grid.lowest_cost)
+        self._lowest_cell = lowest_cell
+        if rule.shortcut and self._shortcut_opened(grid, change, algorithm, min_improvement, lowest_cell):
             return RestartReason.SHORTCUT_OPENED
         return None
 
@@ -260,7 +268,9 @@ class Route:
                 yield first, end
                 first = end
 
-    def _shortcut_opened(self, grid: Grid, change: GridChange, algorithm: Algorithm, min_improvement: float) -> bool:
+    def _shortcut_opened(
+        self, grid: Grid, change: GridChange, algorithm: Algorithm, min_improvement: float, lowest_cell: int
+    ) -> bool:
         """RestartSearch?(), the part about costs that decreased: w c' < what remains, for each segment by itself, as
         far as the work for one change is bounded."""
         if len(change.decreased) == 0 or algorithm.w_g == 0:  # greedy search promises nothing about costs
@@ -270,7 +280,7 @@ class Route:
         segments = min(2 * MAX_DECREASED // len(change.decreased), MAX_SHORTCUT_SEGMENTS)
         for first, end in islice(self._segments(), segments):
             limit = shortcut_limit(_cost(grid, self.cells[first : end + 1]), algorithm, min_improvement)
-            if _could_shorten(grid, change, self.cells[first], self.cells[end], limit):
+            if _could_shorten(grid, change, self.cells[first], self.cells[end], limit, lowest_cell):
                 return True
         return False
 
@@ -445,35 +455,42 @@ def _cost(grid: Grid, cells: NDArray[np.int32]) -> int:
     return STRAIGHT * straight + DIAGONAL * diagonal
 
 
-def _h(grid: Grid, x: NDArray[np.int64], y: NDArray[np.int64], cell: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The kernel's h between these cells and another one."""
-    unit = 2 * COST_STEPS if grid.weighted else 1
-    straight, diagonal = STRAIGHT * unit, (2 * STRAIGHT if grid.neighbours == 4 else DIAGONAL) * unit
-    dx, dy = np.abs(x - int(cell[0])), np.abs(y - int(cell[1]))
-    least = np.minimum(dx, dy)
-    h: NDArray[np.int64] = straight * (np.maximum(dx, dy) - least) + diagonal * least
-    return h
+class _Heuristic:
+    """The kernel's h through cells of the lowest cost, in sixteenths."""
+
+    def __init__(self, grid: Grid, lowest_cell: int) -> None:
+        unit = 2 * lowest_cell if grid.weighted else 1
+        self.straight = STRAIGHT * unit
+        self.diagonal = DIAGONAL * unit
+        self._aslant = 2 * self.straight if grid.neighbours == 4 else self.diagonal
+
+    def __call__(self, x: NDArray[np.int64], y: NDArray[np.int64], cell: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Between these cells and another one."""
+        dx, dy = np.abs(x - int(cell[0])), np.abs(y - int(cell[1]))
+        least = np.minimum(dx, dy)
+        h: NDArray[np.int64] = self.straight * (np.maximum(dx, dy) - least) + self._aslant * least
+        return h
 
 
 def _could_shorten(
-    grid: Grid, change: GridChange, start: NDArray[np.int32], goal: NDArray[np.int32], limit: int
+    grid: Grid, change: GridChange, start: NDArray[np.int32], goal: NDArray[np.int32], limit: int, lowest_cell: int
 ) -> bool:
     """Whether h(start, u) + c(u, v) + h(v, goal), Algorithm 3's c', is below the limit for an arc whose cost decreased.
 
     These are the arcs at the decreased cells and the diagonal steps past those that were blocked. The work grows
     with the number of cells that a path of this cost could touch."""
-    unit = 2 * COST_STEPS if grid.weighted else 1
+    h = _Heuristic(grid, lowest_cell)
     for states, past in ((change.decreased, False), (change.unblocked, True)):
         y, x = np.divmod(states.astype(np.int64), grid.width)
-        least = _h(grid, x, y, start) + _h(grid, x, y, goal)  # less than any c' at a cell
+        least = h(x, y, start) + h(x, y, goal)  # less than any c' at a cell
         if past:
-            least += (DIAGONAL - 2 * STRAIGHT) * unit  # an arc past it saves two straight steps at most
+            least += h.diagonal - 2 * h.straight  # an arc past it saves two straight steps at most
         elif grid.weighted:
-            least += STRAIGHT * (grid.cost_u16[y, x].astype(np.int64) - COST_STEPS)
+            least += STRAIGHT * (grid.cost_u16[y, x].astype(np.int64) - lowest_cell)
         near = np.flatnonzero(least < limit)
         for i in range(0, len(near), _CHUNK):
             part = near[i : i + _CHUNK]
-            if _has_arc_below(grid, x[part], y[part], past, start, goal, limit):
+            if _has_arc_below(grid, x[part], y[part], past, start, goal, limit, h):
                 return True
     return False
 
@@ -486,6 +503,7 @@ def _has_arc_below(
     start: NDArray[np.int32],
     goal: NDArray[np.int32],
     limit: int,
+    h: _Heuristic,
 ) -> bool:
     """Whether an arc at one of these cells, or a diagonal step past it, has a c' below the limit."""
     moves = grid.legal_moves[y, x]
@@ -499,8 +517,8 @@ def _has_arc_below(
         cost: NDArray[np.int64] | int = DIAGONAL if to_x and to_y else STRAIGHT
         if grid.weighted:
             cost = cost * (grid.cost_u16[u_y, u_x].astype(np.int64) + grid.cost_u16[v_y, v_x])
-        there = _h(grid, u_x, u_y, start) + cost + _h(grid, v_x, v_y, goal)
-        back = _h(grid, v_x, v_y, start) + cost + _h(grid, u_x, u_y, goal)
+        there = h(u_x, u_y, start) + cost + h(v_x, v_y, goal)
+        back = h(v_x, v_y, start) + cost + h(u_x, u_y, goal)
         if (there < limit).any() or (back < limit).any():
             return True
     return False
