@@ -32,7 +32,8 @@ class PlannerParameters:
     algorithm: str = parameter('tb_wa_star', 'search algorithm', choices=ALGORITHMS)
     weight: float = parameter(
         1.5,
-        'w in f = g + w h, for tb_wa_star only: above 1 it finds a path sooner, which costs up to w times as much',
+        f'w in f = g + w h, for {", ".join(filter(takes_weight, ALGORITHMS))} only: above 1 it finds a path sooner, which '
+        'costs up to w times as much',
         low=1,
         high=MAX_WEIGHT,
     )

@@ -178,6 +178,8 @@ def test_readme_and_papers_have_the_counts_of_claims_that_the_report_has():
     (judged,) = re.findall(counts, (ROOT / 'docs' / 'report' / 'README.md').read_text())
     for page in (README, ROOT / 'docs' / 'papers.md'):
         assert re.findall(counts, page.read_text()) == [judged], page.name
+        (tested,) = re.findall(r'We tested (\d+) claims', page.read_text())
+        assert int(tested) == sum(map(int, re.findall(r'\d+', judged))), page.name
 
 
 @pytest.mark.skipif(not (ROOT / '.git').exists(), reason='counts the files that git knows')

@@ -28,7 +28,7 @@ class PlainKernel(MetaPathFinder):
 
 
 def algorithm_of(rng, sliced):
-    from tb_planner import ALGORITHMS, tb_wa_star
+    from tb_planner.search.algorithms import ALGORITHMS, make_algorithm, takes_weight
 
     name = str(rng.choice(sorted(ALGORITHMS)))
     options = {'ties': str(rng.choice(('lifo', 'larger_g')))}
@@ -36,9 +36,8 @@ def algorithm_of(rng, sliced):
         options.update(shortcut=bool(rng.random() < 0.3), path_switch=bool(rng.random() < 0.3))
         if name != 'tb_gbfs' and not sliced:
             options['reopen'] = bool(rng.random() < 0.3)
-    if name == 'tb_wa_star':
-        return tb_wa_star(float(rng.choice((1.0, 1.01, 1.4, 3.0, 25.0))), **options)
-    return ALGORITHMS[name](**options)
+    weight = float(rng.choice((1.0, 1.01, 1.4, 3.0, 25.0))) if takes_weight(name) else 1.0
+    return make_algorithm(name, weight, **options)
 
 
 def lookahead_of(rng):

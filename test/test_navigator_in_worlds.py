@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers.trip import node_settings
 
-from tb_planner import ALGORITHMS, tb_wa_star
+from tb_planner import ALGORITHMS, make_algorithm, tb_wa_star
 from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import CostmapConfig
 from tb_planner.maps.files import read_map
@@ -103,7 +103,7 @@ class World:
         return [tick.status for tick in self.ticks]
 
 
-ALL = [factory(2.0) if name == 'tb_wa_star' else factory() for name, factory in ALGORITHMS.items()]
+ALL = [make_algorithm(name, 2.0) for name in ALGORITHMS]
 
 
 @pytest.mark.parametrize('algorithm', ALL, ids=lambda algorithm: algorithm.name)

@@ -166,8 +166,8 @@ def groups():
     return read_groups([HERE], ())
 
 
-def test_there_are_99_claims_with_names_of_their_own():
-    assert len(CLAIMS) == len({one.id for one in CLAIMS}) == 99
+def test_every_claim_has_a_name_of_its_own():
+    assert len(CLAIMS) == len({one.id for one in CLAIMS})
     assert {one.paper for one in CLAIMS} == set(DATA['papers'])
     assert [one.id for one in CLAIMS if one.reason] == ['2009 PR LRTA* and D LRTA*']
 
@@ -198,7 +198,7 @@ def test_the_page_in_the_repository_is_what_the_command_generates(tmp_path):
 
 def test_every_row_of_the_page_has_problems_cases_and_an_interval():
     rows = [line for line in PAGE.read_text().splitlines() if re.match(r'\| [✔✘◐?] \w+ \|', line)]
-    assert len(rows) == 98
+    assert len(rows) == sum(not one.reason for one in CLAIMS) > 0
     for row in rows:
         assert re.search(r'\d cases?: \d+ for, \d+ against, \d+ unclear; n = [\d,]+( to [\d,]+)? problems on', row)
         assert re.search(r'\*\*[\d.,∞]+\*\* \[[\d.,]+, [\d.,∞]+\]', row)
@@ -221,7 +221,7 @@ def test_the_bars_of_the_claims_have_the_counts_of_the_page_and_their_widths():
     rows = ((paper, line) for paper, text in sections.items() for line in text.splitlines())
     found = ((paper, re.match(r'\| [✔✘◐?–] ([\w ]+?) \|', line)) for paper, line in rows)
     counts = Counter(f'{paper}, {row[1]}' for paper, row in found if row)
-    assert sum(counts.values()) == 99
+    assert sum(counts.values()) == len(CLAIMS)
     assert widths == pytest.approx(
         {name: count * widths['2014, supported'] / counts['2014, supported'] for name, count in counts.items()},
         abs=0.01,

@@ -12,12 +12,14 @@ from tb_planner import (
     Resources,
     RestartReason,
     Status,
+    make_algorithm,
     rtba_star,
-    tb_wa_star,
     tba_star,
     tbaa_star,
 )
-from tb_planner.search.algorithms import REASON_CODES
+from tb_planner.geometry import MapGeometry
+from tb_planner.navigation.route import Route
+from tb_planner.search.algorithms import REASON_CODES, RESTART_RULES
 
 BLOCKED = np.array([[True]])
 FREE = np.array([[False]])
@@ -164,7 +166,7 @@ def test_every_restart_has_a_reason_that_holds(name):
         rng = np.random.default_rng(seed)
         weighted = bool(rng.integers(2))
         values = freed(random_values(rng, (14, 14), (0.25,), weighted), (0, 0), (13, 13))
-        algorithm = tb_wa_star(1.8) if name == 'tb_wa_star' else ALGORITHMS[name]()
+        algorithm = make_algorithm(name, 1.8)
         k = Resources(15) if rng.random() < 0.2 else int(rng.choice((2, 8, 40)))
         planner = planner_on(values, (0, 0), (13, 13), algorithm, k)
         for _ in range(60):
@@ -192,3 +194,44 @@ def test_every_restart_has_a_reason_that_holds(name):
                 assert not found or algorithm.restart == 'lazy'
         assert reasons(planner) is not None
     assert given[RestartReason.BLOCKED] > 20
+
+
+BY_THE_RULE = {
+    RestartReason.BLOCKED,
+    RestartReason.COST_INCREASED,
+    RestartReason.SHORTCUT_OPENED,
+    RestartReason.EAGER,
+}
+
+
+def reasons_of(algorithm):
+    """The reasons that the algorithm's rule gives a route of nine cells, for one change after the other."""
+    route_y, found = 1, set()
+    for before, after in ((1.0, np.inf), (1.0, 3.0), (3.0, 1.0)):
+        costs = np.full((3, 9), before, np.float32)
+        planner = planner_on(costs, (0, route_y), (8, route_y), algorithm)
+        route = Route.from_cells(np.array([(x, route_y) for x in range(9)], np.int32), MapGeometry(9, 3, 1.0))
+        route.expect(planner.grid)
+        change = planner.grid.update(np.full((1, 5), after, np.float32), (2, route_y))
+        found.add(route.replan_reason(planner.grid, change, algorithm, 0.0))
+    return found - {None}
+
+
+@pytest.mark.parametrize('rule', RESTART_RULES)
+def test_a_search_under_way_restarts_only_for_reasons_that_its_rule_gives_a_route(rule):
+    """The kernel checks the route after each search on a map that has changed; it must do so by the same rule."""
+    algorithm, seen = tba_star(rule), set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = freed(random_values(rng, (16, 16), (0.2,), weighted=True), (0, 0), (15, 15))
+        planner = planner_on(values, (0, 0), (15, 15), algorithm, k=8)
+        for _ in range(40):
+            if planner.step() not in (Status.MOVED, Status.WAITED):
+                break
+            x, y = (int(n) for n in rng.integers(0, 15, 2))
+            values = values.copy()
+            values[y : y + 2, x : x + 2] = rng.choice((1.0, 3.0, np.inf))
+            values = freed(values, planner.current_cell, (15, 15))
+            planner.observe(values)
+        seen.update(reasons(planner))
+    assert seen & BY_THE_RULE == reasons_of(algorithm)

@@ -1,10 +1,10 @@
 """The table of algorithms and the table of restart rules.
 
 An algorithm is data: the evaluation function f = w_g g + w_h h, a restart rule, learning, and switches. A restart rule
-is a function that decides whether a change of the map restarts the search: RestartSearch?() of the 2014 paper.
+is data, too: which changes of the map restart the search. `restart_reason` applies it: RestartSearch?() of the 2014
+paper.
 
-To add an algorithm, write a factory and add it to `ALGORITHMS`; to add a rule, write a function and add it to
-`RESTART_RULES`.
+To add an algorithm, write a factory and add it to `ALGORITHMS`; to add a rule, add an entry to `RESTART_RULES`.
 """
 
 from __future__ import annotations

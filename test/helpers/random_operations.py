@@ -17,8 +17,9 @@ import numpy as np
 from helpers.oracle import Terrain, true_distance
 from helpers.random_maps import random_problem, random_rules, random_values
 from helpers.strategies import LOOKAHEADS, WEIGHTS, freed, freed_in, patched
-from tb_planner import ALGORITHMS, Grid, Resources, Status, TimeBoundedPlanner, find_path
+from tb_planner import ALGORITHMS, Grid, Resources, Status, TimeBoundedPlanner, find_path, make_algorithm
 from tb_planner.search import sight
+from tb_planner.search.algorithms import takes_weight
 
 DENSITIES = (0.0, 0.15, 0.3, 0.45)
 OPERATIONS = 60
@@ -82,13 +83,10 @@ class Game:
         options: dict[str, object] = {'ties': str(rng.choice(('lifo', 'larger_g')))}
         k = Resources(int(rng.integers(10, 40))) if rng.random() < 0.2 else int(rng.choice(LOOKAHEADS))
         sliced = not isinstance(k, Resources) and rng.random() < 0.3
-        if name in ('tba_star', 'tb_wa_star', 'tb_gbfs'):
+        if name not in ('rtba_star', 'tbaa_star'):
             options.update(shortcut=bool(rng.random() < 0.3), path_switch=bool(rng.random() < 0.3))
-        algorithm = (
-            ALGORITHMS[name](float(rng.choice(WEIGHTS)), **options)
-            if name == 'tb_wa_star'
-            else ALGORITHMS[name](**options)
-        )
+        weight = float(rng.choice(WEIGHTS)) if takes_weight(name) else 1.0
+        algorithm = make_algorithm(name, weight, **options)
         planner = TimeBoundedPlanner(
             self.grid, start, goal, algorithm, k, trace_steps=int(rng.integers(1, 6)) if sliced else None
         )

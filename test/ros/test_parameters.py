@@ -17,7 +17,7 @@ from tb_planner.parameters import as_table, as_yaml, parameter, specs
 from tb_planner.ros import params as parameters
 from tb_planner.ros.params import BadParameters, apply_changes, declare, read
 from tb_planner.ros.throttled_log import ThrottledLog
-from tb_planner.search.algorithms import ALGORITHMS
+from tb_planner.search.algorithms import ALGORITHMS, make_algorithm, takes_weight
 
 CONFIG = Path(__file__).parents[2] / 'config' / 'planner.yaml'
 KINDS = {'bool': bool, 'int': int, 'float': float, 'str': str}
@@ -245,7 +245,8 @@ def test_the_core_accepts_all_values_that_are_not_refused(values):
 @pytest.mark.parametrize('name', ALGORITHMS)
 def test_a_row_has_the_weight_and_the_rule_asked_for(name):
     row = PlannerParameters(algorithm=name, weight=3.0).settings().algorithm
-    assert row == (ALGORITHMS[name](3.0) if name == 'tb_wa_star' else ALGORITHMS[name]())
+    assert row == make_algorithm(name, 3.0)
+    assert row.weight == 3.0 or not takes_weight(name)
     assert PlannerParameters(algorithm=name, restart='eager').settings().algorithm.restart == 'eager'
 
 
