@@ -15,7 +15,14 @@ from tb_planner.maps.map_worker import MapSettings
 from tb_planner.navigation.loop import LoopSettings
 from tb_planner.navigation.navigator import Settings
 from tb_planner.parameters import parameter
-from tb_planner.search.algorithms import ALGORITHMS, MAX_WEIGHT, RESTART_RULES, make_algorithm, takes_weight
+from tb_planner.search.algorithms import (
+    ALGORITHMS,
+    MAX_WEIGHT,
+    RESTART_RULES,
+    WEIGHTED,
+    make_algorithm,
+    takes_weight,
+)
 from tb_planner.search.grid import MAX_COST
 
 HEADING = """Parameters of the planner node: every one with its default.
@@ -32,8 +39,7 @@ class PlannerParameters:
     algorithm: str = parameter('tb_wa_star', 'search algorithm', choices=ALGORITHMS)
     weight: float = parameter(
         1.5,
-        f'w in f = g + w h, for {", ".join(filter(takes_weight, ALGORITHMS))} only: above 1 it finds a path sooner, which '
-        'costs up to w times as much',
+        f'w in f = g + w h, for {WEIGHTED} only: above 1 it finds a path sooner, which costs up to w times as much',
         low=1,
         high=MAX_WEIGHT,
     )

@@ -33,6 +33,7 @@ from tb_planner.maps.costmap import OCCUPIED, UNKNOWN
 TERRAIN = '.GSW@OT'
 GROUND_AND_SWAMP = '.GS'
 MAP_SUFFIXES = ('.map', '.yaml', '.yml')
+MAP_FILES = 'maps must be .map or .yaml files'
 MODES = ('trinary', 'scale', 'raw')
 IMAGE_FORMATS = ('BMP', 'JPEG', 'PNG', 'PPM')
 """Formats of images; PPM is .pgm as well. Pillow knows more, and runs Ghostscript for one of them."""
@@ -111,7 +112,7 @@ def read_map(path: str | Path, *, passable: str = GROUND_AND_SWAMP) -> Map:
         return _read_moving_ai(path, passable)
     if suffix in MAP_SUFFIXES:
         return _read_map_server(path)
-    raise MapError(f'{path}: maps must be .map or .yaml files')
+    raise MapError(f'{path}: {MAP_FILES}')
 
 
 def read_problems(path: str | Path) -> Iterator[ScenProblem]:

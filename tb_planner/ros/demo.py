@@ -44,7 +44,7 @@ from tb_planner.ros.processes import (
     ros_arguments,
     signals_held_back,
 )
-from tb_planner.search.algorithms import ALGORITHMS, takes_weight
+from tb_planner.search.algorithms import ALGORITHMS, WEIGHTED, takes_weight
 from tb_planner.search.grid import Grid
 from tb_planner.simulation.parameters import SimulatorParameters
 from tb_planner.simulation.scenes import DEMO_GOALS, VIEWER_LIMIT_S, random_goal, random_start, shared_file
@@ -106,8 +106,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument('--world', choices=WORLDS, default='changing', help='default: changing')
     parser.add_argument('--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
     parser.add_argument('--goal', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
-    parser.add_argument('--algorithm', choices=tuple(ALGORITHMS), default='tb_wa_star', help='default: tb_wa_star')
-    parser.add_argument('--weight', metavar='W', type=float, help="of tb_wa_star, default: the node's own")
+    own = PlannerParameters()
+    parser.add_argument(
+        '--algorithm', choices=tuple(ALGORITHMS), default=own.algorithm, help=f'default: {own.algorithm}'
+    )
+    parser.add_argument('--weight', metavar='W', type=float, help=f'of {WEIGHTED}; default: {own.weight:g}')
     parser.add_argument(
         '--expansions-per-tick', metavar='N', type=int, default=0, help='default: whatever the time allows'
     )
@@ -147,8 +150,7 @@ def make_parser() -> argparse.ArgumentParser:
 def check_values(options: argparse.Namespace) -> None:
     """Raises CannotRun for a value that simulator or planner would refuse, before they start."""
     if options.weight is not None and not takes_weight(options.algorithm):
-        weighted = ', '.join(filter(takes_weight, ALGORITHMS))
-        raise CannotRun(f'--weight {options.weight:g} is for {weighted}; {options.algorithm} takes no weight')
+        raise CannotRun(f'--weight {options.weight:g} is for {WEIGHTED}; {options.algorithm} takes no weight')
     search = {'expansions_per_tick': options.expansions_per_tick}
     if options.weight is not None:
         search['weight'] = options.weight

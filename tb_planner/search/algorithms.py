@@ -149,6 +149,10 @@ ALGORITHMS: dict[str, AlgorithmSpec] = {
 }
 
 
+WEIGHTED = ', '.join(spec.name for spec in ALGORITHMS.values() if spec.takes_weight)
+"""The algorithms that take a weight, for help texts and errors."""
+
+
 def takes_weight(name: str) -> bool:
     """Whether the algorithm of this name has a weight."""
     return ALGORITHMS[name].takes_weight

@@ -21,10 +21,10 @@ import tb_planner
 from tb_planner.errors import cut
 from tb_planner.geometry import Cell, length_m
 from tb_planner.maps.costmap import CostmapConfig, costs_of
-from tb_planner.maps.files import MAP_SUFFIXES, Map, read_map
+from tb_planner.maps.files import MAP_FILES, MAP_SUFFIXES, Map, read_map
 from tb_planner.search import kernel
 from tb_planner.search.agent import Run, Static, move_to_goal
-from tb_planner.search.algorithms import ALGORITHMS, TIES, Algorithm, make_algorithm, takes_weight, tba_star
+from tb_planner.search.algorithms import ALGORITHMS, TIES, WEIGHTED, Algorithm, make_algorithm, takes_weight, tba_star
 from tb_planner.search.grid import Grid
 from tb_planner.search.planner import UNBOUNDED, SearchResult, Status, TimeBoundedPlanner, find_path
 from tb_planner.simulation.scenes import DEMO_GOALS, map_file
@@ -104,7 +104,7 @@ def add_solve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--png', metavar='FILE', type=Path, help='draw the map, the expanded cells and the moves')
     search = parser.add_argument_group('search').add_argument
     search('--algorithm', choices=tuple(ALGORITHMS), default='tba_star', help='search algorithm (default: tba_star)')
-    search('-w', '--weight', metavar='W', type=float, help=f'weight of tb_wa_star (default: {WEIGHT:g})')
+    search('-w', '--weight', metavar='W', type=float, help=f'weight of {WEIGHTED} (default: {WEIGHT:g})')
     search('-k', metavar='N', type=int, help=f'expansions per interval (default: {K})')
     search('--whole', action='store_true', help='find the whole path before the first move, in place of -k')
     search('--trace-steps', metavar='N', type=int, help='trace-back steps per interval (default: no limit)')
@@ -158,7 +158,7 @@ def solve(options: argparse.Namespace) -> int:
 def read_problem(options: argparse.Namespace) -> SolveProblem:
     options.map = map_file(options.map)
     if options.map.suffix.lower() not in MAP_SUFFIXES:
-        raise ValueError(f'{options.map}: maps must be .map or .yaml files, or {" or ".join(DEMO_GOALS)}')
+        raise ValueError(f'{options.map}: {MAP_FILES}, or {" or ".join(DEMO_GOALS)}')
     map_ = read_map(options.map)
     if options.map.suffix == '.map':
         refuse_yaml_options(options)
@@ -234,8 +234,7 @@ def read_k(options: argparse.Namespace) -> int:
 
 def read_algorithm(options: argparse.Namespace) -> Algorithm:
     if options.weight is not None and not takes_weight(options.algorithm):
-        weighted = ', '.join(filter(takes_weight, ALGORITHMS))
-        raise ValueError(f'-w {options.weight:g} is for {weighted}; {options.algorithm} takes no weight')
+        raise ValueError(f'-w {options.weight:g} is for {WEIGHTED}; {options.algorithm} takes no weight')
     weight = WEIGHT if options.weight is None else options.weight
     return make_algorithm(options.algorithm, weight, ties=options.ties)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tb_planner.config import PlannerParameters
-from tb_planner.maps.files import MAP_SUFFIXES, read_map
+from tb_planner.maps.files import MAP_FILES, MAP_SUFFIXES, read_map
 from tb_planner.recording.record import check_is_no_record
 from tb_planner.simulation.scenes import map_file
 from tb_planner.tools.bag_topics import add_topic_options, topics_of
@@ -159,7 +159,7 @@ def make_plan(options: argparse.Namespace, parameters: PlannerParameters, limit:
     if is_bag(path):
         return _bag_plan(options, parameters, limit, study_of)
     if path.suffix.lower() not in MAP_SUFFIXES:
-        raise ValueError(f'{path}: maps must be .map or .yaml files, and bags must be folders, .mcap or .db3 files')
+        raise ValueError(f'{path}: {MAP_FILES}, and bags must be folders, .mcap or .db3 files')
     count = 2 * options.problems
     problems = draw_problems(TuningMap.of(read_map(path), parameters), count, options.seed, limit)
     cut_short = [f'{len(problems)} of {count} problems were drawn'] * (len(problems) < count)
