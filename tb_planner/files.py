@@ -1,4 +1,7 @@
-"""Reads files that may come from anywhere: regular files only, up to a size; YAML without aliases and deep nesting."""
+"""Reads files that may come from anywhere: regular files only, up to a size; YAML without aliases and deep nesting.
+
+check_may_write() protects the files of the user from the commands that write.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import codecs
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -37,6 +41,29 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 def read_up_to(file: BinaryIO, most: int) -> bytes:
     """The next bytes of a regular file, up to `most`. Python takes memory for all that it may read."""
     return file.read(min(most, os.fstat(file.fileno()).st_size))
+
+
+def begins_with(path: Path, begins: bytes) -> bool:
+    """Whether a file begins with these bytes, or is empty."""
+    with open_file(path) as file:
+        return begins.startswith(file.read(len(begins)))
+
+
+def check_may_write(path: Path, what: str, is_one: Callable[[Path], bool], option: str = '-o') -> None:
+    """Raises BadInput, before the work, if a file cannot be written, or if another kind of file is there already.
+
+    what: the kind of file that may be overwritten; is_one: whether a file is of this kind; option: of the command; ''
+    for an argument.
+    """
+    name = f'{option} {path}'.lstrip()
+    if not path.parent.is_dir():
+        raise BadInput(f'{name}: the folder {path.parent} does not exist')
+    if path.is_dir():
+        raise BadInput(f'{name}: it is a folder; choose another name')
+    if path.is_file() and not is_one(path):
+        raise BadInput(f'{name}: the file exists and is not {what}; choose another name')
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadInput(f'{name}: cannot be written: {os.strerror(errno.EACCES)}')
 
 
 def read_text(path: Path, most: int, error: type[BadInput], *, only_beginning: bool = False) -> str:

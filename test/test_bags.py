@@ -413,8 +413,8 @@ class TestBadBags:
         file = next(folder.glob('*.db3'))
         data = file.read_bytes()
         for output, reason in (
-            (file, 'not a record'),
-            (folder, 'not a record'),
+            (file, 'not the record of a run'),
+            (folder, 'it is a folder'),
             (tmp_path / 'no' / 'run', 'does not exist'),
         ):
             assert main(['replay', str(folder), '-o', str(output)]) == 2

@@ -350,7 +350,7 @@ class TestPicture:
         (room.parent / 'run.png').mkdir()
         result = run_command('solve', room, '--start', 2, 3, '--goal', 8, 6, '--png', room.parent / 'run.png')
         assert result.returncode == 2
-        assert result.stderr == f'tb_planner: --png {room.parent}/run.png cannot be written: Is a directory\n'
+        assert result.stderr == f'tb_planner: --png {room.parent}/run.png: it is a folder; choose another name\n'
 
     def test_leaves_pyplot_and_its_global_state_alone(self):
         script = (

@@ -173,7 +173,7 @@ def test_bad_names_and_files_of_others_are_refused(exported, tmp_path, capsys):
     mine.write_text('something else')
     for output, reason in (
         (tmp_path / 'run.bag', 'the name must end with .mcap or .csv'),
-        (mine, 'the file exists and is no earlier export; choose another name'),
+        (mine, 'the file exists and is not an earlier export; choose another name'),
     ):
         assert main(['export', str(run), str(output)]) == 2
         assert capsys.readouterr().err == f'tb_planner: {output}: {reason}\n'

@@ -1,4 +1,4 @@
-"""`tb_planner demo` runs a simulator and a planner as two processes on ROS 2, and sends the robot to a goal.
+"""Runs a simulator and a planner as two processes on ROS 2, and sends the robot to a goal.
 
 The exit code is 0 if the robot arrived without a collision, 1 if it did not, 2 if the demo cannot run, and 130 after
 Ctrl-C before its arrival. The demo always ends the processes that it started, and writes picture and replay whenever it
@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import OperationFailed
+from tb_planner.files import check_may_write
 from tb_planner.geometry import Pose2D
 from tb_planner.maps.costmap import costs_of
 from tb_planner.maps.files import Map, read_map
@@ -168,17 +169,11 @@ def check_environment(options: argparse.Namespace) -> None:
     if not find_spec('rclpy'):
         raise CannotRun("the demo needs ROS 2: source its setup.bash, or pip install '.[ros,plot]' in a clone")
     picture.check_matplotlib()
-    if not options.png.resolve().parent.is_dir():
-        raise CannotRun(f'the folder of the picture {options.png} does not exist')
-    if options.png.is_dir() or not os.access(options.png if options.png.exists() else options.png.parent, os.W_OK):
-        raise CannotRun(f'the picture {options.png} cannot be written: it is a folder or write-protected')
     if options.png.suffix in (RECORD, REPLAY):
         raise CannotRun(f'{options.png} is not a name for a picture: {RECORD} is the record, {REPLAY} the replay page')
-    record, replay = options.png.with_suffix(RECORD), options.png.with_suffix(REPLAY)
-    if record.is_file() and not may_begin(record):
-        raise CannotRun(f'{record} exists and is not the record of a run; choose another name with --png')
-    if not may_become_page(replay):
-        raise CannotRun(f'{replay} exists and is not the page of a run; choose another name with --png')
+    check_may_write(options.png, 'a picture', lambda _: True, '--png')
+    check_may_write(options.png.with_suffix(RECORD), 'the record of a run', may_begin, '--png')
+    check_may_write(options.png.with_suffix(REPLAY), 'the page of a run', may_become_page, '--png')
 
 
 def journey(options: argparse.Namespace) -> Journey:

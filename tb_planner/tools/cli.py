@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import tb_planner
 from tb_planner.errors import cut
+from tb_planner.files import check_may_write
 from tb_planner.geometry import Cell, length_m
 from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import MAP_FILES, MAP_SUFFIXES, Map, read_map
@@ -288,8 +289,7 @@ def check_can_draw(path: Path) -> None:
     """Raises before the run, not after it, if the picture cannot be written."""
     if path.suffix.lower() != '.png':
         raise ValueError(f'--png {path}: pictures must be .png files')
-    if not path.parent.is_dir():
-        raise ValueError(f'--png {path}: the folder {path.parent} does not exist')
+    check_may_write(path, 'a picture', lambda _: True, '--png')
     picture.check_matplotlib()
 
 

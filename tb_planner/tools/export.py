@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.errors import BadInput
+from tb_planner.files import begins_with, check_may_write
 from tb_planner.geometry import Box, MapGeometry, length_m
 from tb_planner.recording import Record, read_record
 from tb_planner.recording.format import (
@@ -129,7 +130,8 @@ def export(options: argparse.Namespace) -> int:
     kind = options.output.suffix.lower()
     if kind not in (MCAP, CSV):
         raise ExportError(f'{options.output}: the name must end with {MCAP} or {CSV}')
-    check_may_write(options.output, MCAP_BEGINS if kind == MCAP else ','.join(COLUMNS).encode())
+    begins = MCAP_BEGINS if kind == MCAP else ','.join(COLUMNS).encode()
+    check_may_write(options.output, 'an earlier export', lambda path: begins_with(path, begins), '')
     record = read_record(options.run)
     if not record.ticks:
         raise BadRecord(f'{options.run} cannot be exported: it has no ticks{damage(record)}')
@@ -141,15 +143,6 @@ def export(options: argparse.Namespace) -> int:
     if record.why:
         print(f'{options.run}{damage(record)}')
     return DONE
-
-
-def check_may_write(output: Path, begins: bytes) -> None:
-    """Raises ExportError if a file of another kind would be overwritten."""
-    if output.is_file():
-        with output.open('rb') as file:
-            found = file.read(len(begins))
-        if found and found != begins:
-            raise ExportError(f'{output}: the file exists and is no earlier export; choose another name')
 
 
 def moments(record: Record, replay: Replay) -> Iterator[Moment]:

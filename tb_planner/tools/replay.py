@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tb_planner.config import PlannerParameters
+from tb_planner.files import check_may_write
 from tb_planner.geometry import Pose2D, length_m
 from tb_planner.maps.cdr import Occupancy, Patch
 from tb_planner.maps.live_map import MapUpdate
@@ -248,10 +249,7 @@ def replay_bag(options: argparse.Namespace) -> int:
 def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) -> Recorder | None:
     if path is None:
         return None
-    if not path.parent.is_dir():
-        raise ValueError(f'-o {path}: the folder {path.parent} does not exist')
-    if not may_begin(path):
-        raise ValueError(f'-o {path}: the file exists and is not a record of a run; give another name')
+    check_may_write(path, 'the record of a run', may_begin)
     about = About(
         title,
         str(candidate_of(parameters)),

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tb_planner.files import open_file
+from tb_planner.files import check_may_write, open_file
 from tb_planner.recording import Record, read_record
 from tb_planner.recording.format import MAGIC, BadRecord
 from tb_planner.view.page import OtherRun, may_become_page, write_page
@@ -56,7 +56,7 @@ def view(options: argparse.Namespace) -> int:
 def view_one(options: argparse.Namespace) -> int:
     record = read_shown(options.run)
     output: Path = options.output or options.run.with_suffix('.html')
-    check_may_write(output, options.run)
+    check_may_write_page(output, options.run)
     title = options.title or record.head.get('title') or options.run.stem
     write_page(output, content(options.run, record), title)
     report(output, record)
@@ -71,7 +71,7 @@ def view_two(options: argparse.Namespace) -> int:
     paths: list[Path] = [options.run, options.other]
     output: Path = options.output or paths[0].with_name(f'{paths[0].stem}-and-{paths[1].stem}.html')
     runs = [read_shown(path) for path in paths]
-    check_may_write(output, *paths)
+    check_may_write_page(output, *paths)
     titles = names(paths, runs)
     leads = 0 if seconds(runs[0]) >= seconds(runs[1]) else 1
     follows = 1 - leads
@@ -125,12 +125,11 @@ def damage(record: Record) -> str:
     return f': the last {record.left_out:,} bytes cannot be shown: {record.why}' if record.why else ''
 
 
-def check_may_write(output: Path, *records: Path) -> None:
-    """Raises ValueError if the page would overwrite a record, or a file that is not a page."""
+def check_may_write_page(output: Path, *records: Path) -> None:
+    """Raises ValueError if the page cannot be written, or would overwrite anything but a page."""
     if output.resolve() in (record.resolve() for record in records):
         raise ValueError(f'{output} is the record itself; choose another name for the page with -o')
-    if not may_become_page(output):
-        raise ValueError(f'{output}: the file exists and is not a page of a run; choose another name with -o')
+    check_may_write(output, 'a page of a run', may_become_page)
 
 
 def check_may_become_record(path: Path) -> None:

@@ -217,8 +217,7 @@ def test_a_file_beside_the_picture_that_no_demo_has_written_is_left_as_it_is(tmp
     command = [*DEMO, '--png', str(tmp_path / 'report.png')]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
-    assert f'{report} exists and is not the ' in done.stderr
-    assert '--png' in done.stderr
+    assert f'--png {report}: the file exists and is not the ' in done.stderr
     assert [path.read_text() for path in tmp_path.iterdir()] == ['Minutes of a meeting']
 
 

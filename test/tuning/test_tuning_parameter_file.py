@@ -8,7 +8,7 @@ from helpers.tuning import length, make_plan, result
 from tb_planner.config import PlannerParameters
 from tb_planner.tools.tuning.parameter_file import (
     candidate_of,
-    check_may_write,
+    check_may_write_parameters,
     parameter_file,
     read_parameters,
     with_candidate,
@@ -82,7 +82,7 @@ class TestParameterFile:
     def test_of_somebody_else_is_not_written_over(self, tmp_path):
         path = tmp_path / 'planner.yaml'
         path.write_text('# mine\n')
-        with pytest.raises(ValueError, match='the tuner did not write it'):
-            check_may_write(path)
+        with pytest.raises(ValueError, match='the file exists and is not a parameter file that the tuner wrote'):
+            check_may_write_parameters(path)
         path.write_text(parameter_file(PlannerParameters(), '', {}))
-        check_may_write(path)
+        check_may_write_parameters(path)

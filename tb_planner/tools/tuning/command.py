@@ -19,7 +19,7 @@ from tb_planner.tools.progress import progress_bar
 from tb_planner.tools.tuning.comparison import compare, compared_files, comparison_text, remarks
 from tb_planner.tools.tuning.parameter_file import (
     candidate_of,
-    check_may_write,
+    check_may_write_parameters,
     parameter_file,
     read_parameters,
     with_candidate,
@@ -103,7 +103,7 @@ def tune(options: argparse.Namespace) -> int:
     png = options.png or options.output.with_suffix('.png')
     if png == options.output:
         raise ValueError(f'-o {png}: the plot would overwrite it; choose another name for it with --png')
-    check_may_write(options.output)
+    check_may_write_parameters(options.output)
     check_may_draw(png)
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     with progress_bar() as progress:

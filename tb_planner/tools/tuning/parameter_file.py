@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import errno
 import math
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tb_planner.config import PlannerParameters
-from tb_planner.files import open_file, read_yaml
+from tb_planner.files import begins_with, check_may_write, read_yaml
 from tb_planner.parameters import BadParameters, as_yaml, find_errors, make, specs
 from tb_planner.search.algorithms import takes_weight
 from tb_planner.tools.tuning.study import SEARCH_SHARE, CpuBudget
@@ -62,22 +60,10 @@ def parameter_file(parameters: PlannerParameters, heading: str, reasons: Mapping
     return as_yaml(PlannerParameters, NODE, f'{HEADING}\n{heading}', parameters, reasons)
 
 
-def check_may_write(path: Path) -> None:
-    """Raises ValueError before the study if the file cannot be written, or belongs to the user."""
-    if not path.parent.is_dir():
-        raise ValueError(f'-o {path}: the folder {path.parent} does not exist')
-    if path.exists() and not _is_ours(path):
-        raise ValueError(f'-o {path}: the file exists and the tuner did not write it; choose another name')
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ValueError(f'-o {path}: cannot be written: {os.strerror(errno.EACCES)}')
-
-
-def _is_ours(path: Path) -> bool:
+def check_may_write_parameters(path: Path) -> None:
+    """Raises BadInput before the study if the file cannot be written, or if the tuner did not write it."""
     begins = f'# {HEADING}'.encode()
-    if not path.is_file():
-        return False
-    with open_file(path) as file:
-        return file.read(len(begins)) == begins
+    check_may_write(path, 'a parameter file that the tuner wrote', lambda path: begins_with(path, begins))
 
 
 def _values(path: Path) -> Iterator[tuple[str, Any]]:

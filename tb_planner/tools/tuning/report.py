@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tb_planner.files import check_may_write
 from tb_planner.search.algorithms import takes_weight
 from tb_planner.search.grid import COST_STEPS
 from tb_planner.tools.plotting import PictureError, check_matplotlib
@@ -229,11 +230,8 @@ def _ms(seconds: float) -> str:
 
 # ------------------------------------------------------------------------------------------------ plot
 def check_may_draw(path: Path) -> None:
-    """Raises ValueError before the study if the plot has no folder, or would overwrite another file."""
-    if not path.parent.is_dir():
-        raise ValueError(f'--png {path}: the folder {path.parent} does not exist')
-    if path.exists() and not (path.is_file() and SIGNATURE.encode() in path.read_bytes()[:1000]):
-        raise ValueError(f'{path}: the file exists and is not a plot of the tuner; choose another name with --png')
+    """Raises BadInput before the study if the plot cannot be written, or would overwrite another file."""
+    check_may_write(path, 'a plot of the tuner', lambda path: SIGNATURE.encode() in path.read_bytes()[:1000], '--png')
 
 
 def draw_study(study: Study, path: Path) -> None:
