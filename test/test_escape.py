@@ -348,7 +348,7 @@ def test_however_large_the_tolerance_an_escape_cell_is_looked_for_in_a_bounded_w
     navigator = Navigator(replace(SETTINGS, start_tolerance_m=10.0))
     navigator.new_goal(Pose2D(*geometry.centre_of((5 + away, 5))))
     tick = navigator.tick(update, Pose2D(*geometry.centre_of((5, 5))))
-    assert ('nothing free within 1 m is surely' in tick.message) == (not is_found)
+    assert ('no free cell within 1 m is certain' in tick.message) == (not is_found)
 
 
 # ------------------------------------------------------------------------------------------------------ who asks

@@ -140,7 +140,7 @@ def test_a_blocked_goal_is_gone_to_by_itself_once_it_is_free():
     trip = Trip(values, (0.35, 0.55), (1.55, 0.55))
     tick = trip.tick()
     assert tick.status == S.GOAL_BLOCKED
-    assert tick.message == 'goal (1.55, 0.55) m is blocked, and so is all within 0.1 m'
+    assert tick.message == 'goal (1.55, 0.55) m is blocked, and so is everything within 0.1 m'
     assert own_position(trip)
     trip.change_map(open_field(20, 10))
     trip.run_to_goal()
@@ -217,7 +217,7 @@ def test_a_robot_deep_in_blocked_cells_stays_until_it_is_near_a_free_one():
     trip = Trip(values, (0.35, 0.55), (2.55, 0.55))
     tick = trip.tick()
     assert tick.status == S.START_BLOCKED
-    sure = 'nothing free within 0.3 m is surely on its side of obstacles'
+    sure = 'no free cell within 0.3 m is certain to be on its side of the obstacles'
     assert tick.message == f'the robot at (0.35, 0.55) m is blocked, and {sure}'
     assert own_position(trip)
     trip.place = 0.75, 0.55

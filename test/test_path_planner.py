@@ -254,8 +254,8 @@ def test_requests_that_cannot_be_fulfilled_are_refused_in_nav2s_order():
     assert client.ask(inside, goal_occupied).status == S.GOAL_OCCUPIED
     assert client.ask(inside, (1.5, 0.5), outside).status == S.GOAL_OUTSIDE_MAP
     assert 'outside the map of 20 x 20 cells of 0.1 m' in client.ask(inside, outside).message
-    assert 'blocked, and so is all within 0.3 m' in client.ask(inside, goal_occupied).message
-    assert 'blocked, and nothing free within 0.3 m' in client.ask(occupied, goal_occupied).message
+    assert 'blocked, and so is everything within 0.3 m' in client.ask(inside, goal_occupied).message
+    assert 'blocked, and no free cell within 0.3 m' in client.ask(occupied, goal_occupied).message
     assert client.ask(inside, (1.5, 0.5)).status == S.FOUND
 
 

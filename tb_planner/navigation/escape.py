@@ -119,7 +119,7 @@ class EscapeFinder:
 def no_escape_text(geometry: MapGeometry, tolerance_m: float) -> str:
     """Why a blocked robot has no escape cell: all may be blocked, or its side of an obstacle is not known."""
     within_m = min(tolerance_m, MAX_DISTANCE * geometry.resolution_m)
-    return f'nothing free within {within_m:g} m is surely on its side of obstacles'
+    return f'no free cell within {within_m:g} m is certain to be on its side of the obstacles'
 
 
 def _find_escape_cell(window: _Window, position: Point, tolerance: int, came_from: Point | None) -> Cell | None:

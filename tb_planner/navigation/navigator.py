@@ -352,7 +352,7 @@ class Navigator:
         if not geometry.contains(geometry.cell_of(goal)):
             return NavigationStatus.GOAL_OUTSIDE_MAP, pose, f'goal {goal} is outside the map of {size}'
         if target is None:
-            message = f'goal {goal} is blocked, and so is all within {self._settings.goal_tolerance_m:g} m'
+            message = f'goal {goal} is blocked, and so is everything within {self._settings.goal_tolerance_m:g} m'
             return NavigationStatus.GOAL_BLOCKED, pose, message
         if not geometry.contains(geometry.cell_of(pose)):
             return NavigationStatus.START_OUTSIDE_MAP, pose, f'the robot at {pose} is outside the map of {size}'

@@ -1,6 +1,6 @@
 """PathPlanner: finds the paths of requests, and keeps what it has found from request to request (Nav2's actions).
 
-No robot is led here: a path is found, or it is not. As long as the same goals are requested, the robot is on the path
+It leads no robot: it finds a path, or it does not. As long as the same goals are requested, the robot is on the path
 and the path is valid on the present map, the result is the very same Route. A search that was not finished goes on with
 the next request.
 
@@ -369,7 +369,7 @@ class PathPlanner:
             text = f'the path has {self._cells} cells to {found} of {len(request.goals)} goals'
             return PathResult(PathStatus.UNKNOWN, f'{text}; it must have at most {MAX_PATH_CELLS}: request fewer goals')
         if map_update.grid.nearest_free(self._goal_cell(), geometry.whole_cells(self._tolerance_m)) is None:
-            text = f'goal {request.goals[found]} is blocked, and so is all within {self._tolerance_m:g} m'
+            text = f'goal {request.goals[found]} is blocked, and so is everything within {self._tolerance_m:g} m'
             return PathResult(PathStatus.GOAL_OCCUPIED, text)
         return None
 

@@ -188,8 +188,8 @@ class Route:
     def meet(self, grid: Grid, position: tuple[float, float], tolerance: float) -> bool:
         """Whether the robot is on the rest of the route: within the tolerance, in cells, and in clear sight of it.
 
-        What the robot has passed is left behind. Where the route comes by twice, the robot is there for the first time,
-        so that nothing is skipped."""
+        Cells behind the robot are passed. At a place that the route visits twice, this is the first visit: nothing is
+        skipped."""
         ahead = self.ahead + 0.5
         distance = np.hypot(ahead[:, 0] - position[0], ahead[:, 1] - position[1])
         near = np.flatnonzero(distance <= tolerance)

@@ -89,7 +89,7 @@ class Recorder(RecordWriter):
         return self._search(planner)
 
     def _expanded(self, planner: TimeBoundedPlanner | None) -> Expanded | None:
-        """The states expanded since the last tick; None: none. Without a planner, an empty new search."""
+        """The states expanded since the last tick, None if there are none. Without a planner, an empty new search."""
         if planner is self._planner and not self._starts_over:
             return None if planner is None else planner.take_expanded()
         if planner is None:

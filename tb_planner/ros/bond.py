@@ -31,8 +31,9 @@ CONNECT_TIMEOUT_S = 10.0
 PARTING_S = 0.1
 """How long the end waits at most until the other side has received the last message."""
 NOT_INSTALLED = (
-    "nav2 is true, and the package bond cannot be imported: there is no bond, and Nav2's lifecycle manager will take "
-    'this node for dead; install ros-$ROS_DISTRO-bond, or set bond_heartbeat_period to 0 and its bond_timeout to 0.0'
+    "nav2 is true, and the package bond cannot be imported: there is no bond, and Nav2's lifecycle manager will "
+    'consider this node dead; install ros-$ROS_DISTRO-bond, or set bond_heartbeat_period to 0 and its bond_timeout to '
+    '0.0'
 )
 
 

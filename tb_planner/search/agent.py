@@ -31,7 +31,7 @@ class IllegalMove(OperationFailed):
 
 
 class Agent(Protocol):
-    """What move_to_goal() needs of an agent: a TimeBoundedPlanner has it, or one of the baselines."""
+    """The interface that move_to_goal() needs of an agent. TimeBoundedPlanner and the baselines have it."""
 
     grid: Grid
     status: Status
@@ -57,7 +57,7 @@ class Agent(Protocol):
 
 
 class World(Protocol):
-    """What move_to_goal() needs of a world."""
+    """The interface that move_to_goal() needs of a world."""
 
     grid: Grid
 

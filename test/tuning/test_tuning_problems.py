@@ -62,7 +62,7 @@ class TestBag:
     def test_whose_goals_cannot_be_reached_is_refused(self):
         goals, map_ = goals_in_a_hall(1)
         goals.occupancy[:, 10] = 100
-        with pytest.raises(NoProblems, match='of 1 goals none can be reached'):
+        with pytest.raises(NoProblems, match='none of 1 goals can be reached'):
             bag_problems(goals, map_, PlannerParameters(), 3)
 
     def test_gives_its_own_goals(self, tmp_path, capsys):

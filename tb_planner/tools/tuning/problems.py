@@ -148,7 +148,7 @@ def bag_problems(
         tried_of = f'{tried} of {len(trips)}' if tried < len(trips) else f'{tried}'
         over = f', and then the {limit} was over' if tried < len(trips) else ''
         raise NoProblems(
-            f'{map_.name}: of {tried_of} goals none can be reached from the robot’s pose on the last map{over}; check '
+            f"{map_.name}: none of {tried_of} goals can be reached from the robot's pose on the last map{over}; check "
             f'the topics, and the robot radius of {parameters.robot_radius_m} m'
         )
     return found
