@@ -259,7 +259,8 @@ class PlannerParameters:
 
     def map_settings(self) -> MapSettings:
         """How map messages become grids."""
-        return MapSettings(self.costmap_config(), self.corner_cutting, self.global_frame, self.period_s)
+        costmap, recorded = self.costmap_config(), bool(self.record)
+        return MapSettings(costmap, self.corner_cutting, self.global_frame, self.period_s, recorded)
 
     def costmap_config(self, resolution_m: float = 1.0) -> CostmapConfig:
         """How occupancy becomes cost on a map of this resolution; raises ValueError if the radii are too many cells."""

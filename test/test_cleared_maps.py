@@ -115,9 +115,9 @@ class BusyMap(LiveMap):
 
     reader = staticmethod(lambda: None)
 
-    def _write(self, here, boxes):
+    def _write(self, here, boxes, changed):
         self.reader()
-        super()._write(here, boxes)
+        super()._write(here, boxes, changed)
 
 
 class Reader:

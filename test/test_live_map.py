@@ -262,9 +262,9 @@ def test_only_the_tiles_that_a_change_can_reach_are_computed(monkeypatch):
     live_map.latest()
     computed, terrain = [], CostTable.terrain
 
-    def counted(self, occupancy, box):
+    def counted(self, occupancy, box, marks):
         computed.append((box.x1 - box.x0) * (box.y1 - box.y0))
-        return terrain(self, occupancy, box)
+        return terrain(self, occupancy, box, marks)
 
     monkeypatch.setattr(CostTable, 'terrain', counted)
     live_map.patch(np.array([[100]], np.int8), (40, 40))

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.geometry import Box
-from tb_planner.search.cells import terrain_by_tables
+from tb_planner.search.cells import Marks, all_stale, terrain_by_tables
 from tb_planner.search.distance import SMALL_BOUND, short_squares, squared_distances
 from tb_planner.search.grid import COST_STEPS, MAX_COST, costs_of_terrain
 
@@ -30,7 +30,7 @@ UNKNOWN = -1
 OCCUPIED = 100
 MAX_REACH = 1024
 """The largest inflation radius, in cells."""
-TILE = 256
+TILE = 512
 """Costs are computed in tiles of this many cells a side: some milliseconds of work each, also on the largest map."""
 
 # 3 cells of 0.05 m are within a radius of 0.15 m, though 3 * 0.05 > 0.15 in floating point
@@ -105,25 +105,29 @@ class CostTable:
         costs = np.concatenate((self._by_occupancy, self._by_square))
         return bool(np.any((costs != _BLOCKED) & (costs != COST_STEPS - 1)))
 
-    def terrain(self, occupancy: NDArray[np.int8], box: Box) -> NDArray[np.uint16]:
-        """The terrain in a box that follows from a map's occupancy in and around it."""
+    @property
+    def highest(self) -> int:
+        """The highest cost of a cell that is not blocked, in sixteenths."""
+        costs = np.concatenate((self._by_occupancy, self._by_square))
+        return int(costs[costs != _BLOCKED].max(initial=0)) + 1
+
+    def terrain(self, occupancy: NDArray[np.int8], box: Box, marks: Marks | None = None) -> NDArray[np.uint16]:
+        """The terrain in a box that follows from a map's occupancy in and around it; anything where marks are 0."""
         # -1 is 255 as an unsigned byte: one table serves known and unknown cells
         bytes_ = occupancy.view(np.uint8)
-        obstacles = None
+        if self._by_byte is not None and self.rules.reach > 0:
+            marks = all_stale(box) if marks is None else marks
+            squares = short_squares(occupancy, self.rules.lethal_threshold, box, self._bound, marks)
+            far = self._bound**2 + 1
+            return terrain_by_tables(bytes_, box, squares, far, self._by_occupancy, self._by_byte, marks)
+        terrain = self._by_occupancy.take(bytes_[box.slices])
         if self.rules.reach > 0:
             height, width = occupancy.shape
             around = box.grown(self.rules.reach, Box(0, 0, width, height))
             obstacles = occupancy[around.slices] >= self.rules.lethal_threshold
-        if obstacles is None or not obstacles.any():
-            terrain = self._by_occupancy.take(bytes_[box.slices])
-        elif self._by_byte is not None:
-            squares = np.ascontiguousarray(short_squares(obstacles, self._bound)[around.part(box)])
-            return terrain_by_tables(bytes_, box, squares, self._by_occupancy, self._by_byte)
-        else:
-            squares = squared_distances(obstacles, self._bound)[around.part(box)]
-            terrain = np.maximum(
-                self._by_occupancy.take(bytes_[box.slices]), self._by_square.take(squares, mode='clip')
-            )
+            if obstacles.any():
+                squares = squared_distances(obstacles, self._bound)[around.part(box)]
+                np.maximum(terrain, self._by_square.take(squares, mode='clip'), out=terrain)
         terrain += np.uint16(1)
         return terrain
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.geometry import Box, Cell, MapGeometry
 from tb_planner.maps.costmap import TILE, UNKNOWN, CostmapConfig, CostTable, checked_occupancy
+from tb_planner.search.cells import Marks, all_stale, chunks_of, take_in, within_reach
 from tb_planner.search.grid import BLOCKED, Grid, GridChange, OutsideGrid, whole_numbers
 
 CLEARED_FRACTION, CLEARED_CELLS = 0.5, 1000
@@ -43,7 +44,7 @@ class MapUpdate:
     """Most blocked cells have become free, and none has become blocked: a costmap that was cleared looks like this
     until its obstacles are seen again."""
     changed_terrain: tuple[NDArray[np.uint16], ...] | None = None
-    """The new costs of the increased and of the decreased cells, for the recorder."""
+    """The new costs of the increased and of the decreased cells, if the run is recorded."""
 
 
 class LiveMap:
@@ -53,9 +54,17 @@ class LiveMap:
     """
 
     def __init__(
-        self, rules: CostmapConfig, *, corner_cutting: bool = False, neighbours: int = 8, tile: int = TILE
+        self,
+        rules: CostmapConfig,
+        *,
+        corner_cutting: bool = False,
+        neighbours: int = 8,
+        tile: int = TILE,
+        recorded: bool = False,
     ) -> None:
+        """recorded: whether updates carry their changed_terrain."""
         self._rules = rules
+        self._recorded = recorded
         self._corner_cutting = corner_cutting
         self._neighbours = neighbours
         self._tile = tile
@@ -165,36 +174,40 @@ class LiveMap:
         whole, reach = here.grid.box, here.conversion.rules.reach
         before: list[tuple[Box, NDArray[np.int8]]] = []
         stale: dict[Cell, Box] = {}
+        may_be_refused = not here.grid.has_room_for(here.conversion.highest)
+        here.changed[...] = 0
         for tile in box.tiles(self._tile):
-            old, new = here.occupancy[tile.slices], values[box.part(tile)]
-            touched = tile.bounds(old != new)
-            if touched is None:
-                continue
-            before.append((tile, old.copy()))
-            old[...] = new
-            self._mark(stale, touched.grown(reach, whole))
+            if may_be_refused:
+                before.append((tile, here.occupancy[tile.slices].copy()))
+            touched = take_in(values, (box.x0, box.y0), here.occupancy, tile, here.changed)
+            if touched is not None:
+                self._mark(stale, Box(*touched).grown(reach, whole))
         if stale:
-            self._update(here, stale.values(), lambda: here.restore(before))
+            self._update(here, stale.values(), lambda: here.restore(before), here.changed)
 
-    def _update(self, here: _Map, boxes: Collection[Box], undo: Callable[[], None]) -> None:
-        """Updates a grid in these boxes and offers it; restores it if the kernel has no room for the costs."""
+    def _update(
+        self, here: _Map, boxes: Collection[Box], undo: Callable[[], None], changed: Marks | None = None
+    ) -> None:
+        """Updates a grid in these boxes, within reach of what has changed, and offers it; restores it if the kernel has
+        no room for the costs."""
         with self._changed_hands:
             self._offer, withdrawn = None, self._offer  # to be extended
         if withdrawn is None and here.offered:
             here.swap()
         try:
-            self._write(here, boxes)
+            self._write(here, boxes, changed)
             here.grid.check_room()
         except ValueError:
             undo()
-            self._write(here, boxes)
+            self._write(here, boxes, changed)
             raise
         finally:
-            self._put(here.offer())
+            self._put(here.offer(self._recorded))
 
-    def _write(self, here: _Map, boxes: Collection[Box]) -> None:
+    def _write(self, here: _Map, boxes: Collection[Box], changed: Marks | None) -> None:
         for box in boxes:
-            if here.grid.write(here.conversion.terrain(here.occupancy, box), box):
+            stale = all_stale(box) if changed is None else within_reach(changed, box, here.conversion.rules.reach)
+            if here.grid.write(here.conversion.terrain(here.occupancy, box, stale), box, stale):
                 self._mark(here.differing, box)
 
     def _mark(self, boxes: dict[Cell, Box], box: Box) -> None:
@@ -217,6 +230,9 @@ class _Map:
     offered: bool = True  # grid, since the last swap
     fetched: bool = False  # one of the two
 
+    def __post_init__(self) -> None:
+        self.changed: Marks = np.zeros(chunks_of(self.grid.box), np.uint8)  # by the last map or patch
+
     def swap(self) -> None:
         """The grid on offer has been fetched: makes the other one the worker's, and copies the differences."""
         self.grid, self.other = self.other, self.grid
@@ -228,13 +244,13 @@ class _Map:
         for box, values in occupancy:
             self.occupancy[box.slices] = values
 
-    def offer(self) -> MapUpdate | None:
+    def offer(self, recorded: bool) -> MapUpdate | None:
         """The grid and its change since the one being read; None if there is no change."""
         change = GridChange.between(self.other, self.grid, self.differing.values()) if self.fetched else None
         self.offered = change is None or bool(change)
-        return self.update(change) if self.offered else None
+        return self.update(change, recorded) if self.offered else None
 
-    def update(self, change: GridChange | None) -> MapUpdate:
+    def update(self, change: GridChange | None, recorded: bool = False) -> MapUpdate:
         occupancy, threshold = self.occupancy, self.conversion.rules.obstacle_threshold
         terrain = self.grid.cost_u16.reshape(-1)
         return MapUpdate(
@@ -245,7 +261,9 @@ class _Map:
             lambda box: occupancy[box.slices] == UNKNOWN,
             occupancy,
             change is not None and _is_cleared(self.other, self.grid, change),
-            None if change is None else (terrain.take(change.increased), terrain.take(change.decreased)),
+            None
+            if change is None or not recorded
+            else (terrain.take(change.increased), terrain.take(change.decreased)),
         )
 
 

@@ -42,6 +42,8 @@ class MapSettings:
     """The frame of maps that name none, until a map names another."""
     period_s: float
     """The time between two ticks."""
+    recorded: bool = False
+    """Whether the run is recorded."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ class MapIntake:
             self._log.error('parameters', text)
 
     def _new_source(self, frame: str) -> FrameMap:
-        live_map = LiveMap(self._settings.costmap, corner_cutting=self._settings.corner_cutting)
+        settings = self._settings
+        live_map = LiveMap(settings.costmap, corner_cutting=settings.corner_cutting, recorded=settings.recorded)
         return FrameMap(frame, live_map)
 
     def _count(self, received_s: float | None) -> None:

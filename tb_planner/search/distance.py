@@ -25,6 +25,7 @@ SMALL_BOUND = 11
 
 if not cython.compiled:  # distance.pxd has these for the compiler
     COLUMN, HEIGHT, BEGIN = 0, 1, 2  # of a piece of the envelope
+    CHUNK = 16
 
 
 def squared_distances(obstacles, bound):
@@ -34,7 +35,10 @@ def squared_distances(obstacles, bound):
     if not 0 <= bound <= MAX_BOUND:
         raise ValueError(f'bound is {bound}; it must be between 0 and {MAX_BOUND}')
     if bound <= SMALL_BOUND:
-        return short_squares(obstacles, bound).astype(np.int32)
+        height, width = obstacles.shape
+        marks = np.ones((height, -(-width // CHUNK)), np.uint8)
+        bytes_ = np.ascontiguousarray(obstacles).view(np.int8)
+        return short_squares(bytes_, 1, (0, 0, width, height), bound, marks)[:, :width].astype(np.int32)
     squares = np.empty(obstacles.shape, np.int32)
     if obstacles.size > 0:
         envelope = np.empty((obstacles.shape[1], 3), np.int32)
@@ -43,39 +47,100 @@ def squared_distances(obstacles, bound):
     return squares
 
 
-def short_squares(obstacles, bound):
-    """squared_distances() as bytes, for bounds up to SMALL_BOUND."""
-    squares = np.empty(obstacles.shape, np.uint8)
-    if obstacles.size > 0:
-        source = np.ascontiguousarray(obstacles).view(np.uint8)
-        row = np.empty(obstacles.shape[1] + 2 * bound, np.uint8)
-        short_transform(memoryview(source), bound, memoryview(squares), memoryview(row))
+def short_squares(occupancy, threshold, box, bound, marks):
+    """Squared distances of the cells of a box as bytes, for bounds up to SMALL_BOUND; only where marks are not 0.
+
+    occupancy: signed bytes; cells of at least the threshold are obstacles, also those outside the box. There is a mark
+    for each row of the box and chunk of CHUNK cells, counted from the map's first column, and the result begins with
+    the first of these chunks.
+    """
+    rows, width = marks.shape[0], (marks.shape[1] + 2) * CHUNK
+    squares = np.empty((rows, marks.shape[1] * CHUNK), np.uint8)
+    if squares.size > 0:
+        distances, row = np.empty((rows, width), np.uint8), np.empty(width, np.uint8)
+        short_transform(
+            memoryview(occupancy),
+            threshold,
+            box[0] // CHUNK * CHUNK - CHUNK,
+            box[1],
+            bound,
+            memoryview(marks),
+            memoryview(distances),
+            memoryview(row),
+            memoryview(squares),
+        )
     return squares
 
 
-def short_transform(obstacles, bound, squares, row):
-    """First distances within columns, then along each row the least of all offsets: bytes, many at a time."""
+def short_transform(occupancy, threshold, x0, y0, bound, marks, distances, row, squares):
+    """First distances within columns, then along rows the least of all offsets: bytes, many at a time.
+
+    distances: one chunk wider than squares on both sides; it begins in column x0 of the map, which may be outside.
+    """
     with cython.nogil:
-        within_columns(obstacles, bound + 1, squares)
-        for y in range(squares.shape[0]):
-            along_short_row(squares, y, bound, row)
+        short_columns(occupancy, threshold, x0, y0, bound + 1, distances, row)
+        for y in range(marks.shape[0]):
+            end = 0
+            while end < marks.shape[1]:
+                begin = end
+                while end < marks.shape[1] and marks[y, end] != 0 and is_near(distances, y, end, bound):
+                    end += 1
+                if end > begin:
+                    along_short_row(distances, y, begin * CHUNK, end * CHUNK, bound, row, squares)
+                else:
+                    for x in range(CHUNK):
+                        squares[y, end * CHUNK + x] = bound * bound + 1
+                    end += 1
 
 
-def along_short_row(squares, y, bound, row):
-    """row: the row's squared distances within columns, with `bound` distant cells on each side."""
-    width = squares.shape[1]
+def short_columns(occupancy, threshold, x0, y0, far, distances, row):
+    """The distance to the nearest obstacle above or below, at most `far`, which is also the bound plus 1."""
+    height, width, rows = occupancy.shape[0], occupancy.shape[1], distances.shape[0]
+    begin, end = max(-x0, 0), min(distances.shape[1], width - x0)
+    for x in range(row.shape[0]):
+        row[x] = far
+    for y in range(max(y0 - far + 1, 0), y0 + rows):
+        next_row(occupancy, threshold, x0, y, begin, end, far, row)
+        if y >= y0:
+            for x in range(row.shape[0]):
+                distances[y - y0, x] = row[x]
+    for x in range(row.shape[0]):
+        row[x] = far
+    for y in range(min(y0 + rows + far - 1, height) - 1, y0 - 1, -1):
+        next_row(occupancy, threshold, x0, y, begin, end, far, row)
+        if y < y0 + rows:
+            for x in range(row.shape[0]):
+                distances[y - y0, x] = row[x] if row[x] < distances[y - y0, x] else distances[y - y0, x]
+
+
+def next_row(occupancy, threshold, x0, y, begin, end, far, row):
+    """From the distances of the row before, above or below, to those of row y."""
+    for x in range(begin, end):
+        nearer = row[x] + 1
+        nearer = nearer if nearer < far else far
+        row[x] = 0 if occupancy[y, x0 + x] >= threshold else nearer
+
+
+def is_near(distances, y, chunk, bound):
+    """Whether there are obstacles so near that they can matter to this chunk of squares."""
+    least = bound + 1
+    for x in range(3 * CHUNK):
+        least = least if least < distances[y, chunk * CHUNK + x] else distances[y, chunk * CHUNK + x]
+    return least <= bound
+
+
+def along_short_row(distances, y, begin, end, bound, row, squares):
+    """The squares of a part of a row. row: room for the squared distances within columns."""
     most = bound * bound + 1
-    for x in range(bound):
-        row[x] = row[bound + width + x] = most
-    for x in range(width):
-        square = squares[y, x] * squares[y, x]
-        square = square if square < most else most
-        row[bound + x] = square
-        squares[y, x] = square
+    for x in range(begin, end + 2 * CHUNK):
+        square = distances[y, x] * distances[y, x]
+        row[x] = square if square < most else most
+    for x in range(begin, end):
+        squares[y, x] = row[CHUNK + x]
     for offset in range(1, bound + 1):
         rise = offset * offset
-        for x in range(width):
-            left, right = row[bound + x - offset], row[bound + x + offset]
+        for x in range(begin, end):
+            left, right = row[CHUNK + x - offset], row[CHUNK + x + offset]
             nearer = (left if left < right else right) + rise
             squares[y, x] = squares[y, x] if squares[y, x] < nearer else nearer
 
@@ -88,7 +153,7 @@ def transform(obstacles, bound, squares, envelope):
 
 
 def within_columns(obstacles, far, distances):
-    """The distance to the nearest obstacle above or below, at most `far`: bytes or 32 bits."""
+    """The distance to the nearest obstacle above or below, at most `far`."""
     rows, width = obstacles.shape[0], obstacles.shape[1]
     for x in range(width):
         distances[0, x] = 0 if obstacles[0, x] else far

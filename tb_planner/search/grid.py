@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, Cell
 from tb_planner.search import kernel
-from tb_planner.search.cells import count, differences, legal_moves, store, total
+from tb_planner.search.cells import Marks, all_opened, all_stale, differences, legal_moves, store
 from tb_planner.search.grid_math import DIAGONAL, MAX_G
 
 COST_STEPS = 16  # costs are multiples of 1/16: sums of them are exact, and ties are ties
@@ -84,7 +84,7 @@ class Grid:
         self._total = int(self.cost_u16.sum(dtype=np.int64))
         self.check_room()
         for box in self.box.tiles(256):  # which stay in the cache
-            self._set_moves(box)
+            self._set_moves(box, all_opened(box))
             if self.weighted:
                 cells = np.bincount(self.cost_u16[box.slices].reshape(-1))
                 self._cells_of_cost[: len(cells)] += cells.astype(np.int32)
@@ -272,24 +272,23 @@ class Grid:
         rows, columns = np.divmod(np.concatenate((change.increased, change.decreased)), self.width)
         box = Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
         new = new[Box(x, y, x + width, y + height).part(box)]
-        self.check_room(self._rise(new, box))
+        rise = int(new.sum(dtype=np.int64)) - int(self.cost_u16[box.slices].sum(dtype=np.int64))
+        self.check_room(rise)
         self.write(new, box)
         return change
 
-    def write(self, terrain: NDArray[np.uint16], box: Box) -> bool:
+    def write(self, terrain: NDArray[np.uint16], box: Box, marks: Marks | None = None) -> bool:
         """Takes in new costs for a box, unchecked: in sixteenths, 0 is blocked. Returns False if nothing changes.
 
-        The caller checks with check_room() afterwards whether there is room for the sums of costs.
+        marks: where there are new costs; they are used up. The caller checks with check_room() afterwards whether there
+        is room for the sums of costs.
         """
-        self._total += self._rise(terrain, box)
-        if self.weighted:
-            count(terrain, self.cost_u16, box, self._cells_of_cost)
-        changed, moves_change = store(terrain, self.cost_u16, box)
-        if not changed:
-            return False
-        if moves_change:
-            self._set_moves(box.grown(1, self.box))
-        return True
+        marks = all_stale(box) if marks is None else marks
+        changed, opened, rise = store(terrain, self.cost_u16, box, marks, self._cells_of_cost)
+        self._total += rise
+        if opened:
+            self._set_moves(box, marks)
+        return changed
 
     def copy(self, other: Grid, boxes: Iterable[Box]) -> None:
         """Copies from another grid of the same kind and size, which does not differ outside these boxes."""
@@ -299,12 +298,6 @@ class Grid:
             self.legal_moves[grown.slices] = other.legal_moves[grown.slices]
         self._total = other._total
         self._cells_of_cost[...] = other._cells_of_cost
-
-    def _rise(self, terrain: NDArray[np.uint16], box: Box) -> int:
-        """The increase of the sum of all costs, which only a grid with costs needs."""
-        if not self.weighted:
-            return 0
-        return total(terrain, Box(0, 0, *terrain.shape[::-1])) - total(self.cost_u16, box)
 
     def _check_patch(self, shape: tuple[int, ...], at: Cell | None) -> None:
         if at is None:
@@ -321,6 +314,10 @@ class Grid:
                 f'the {width} x {height} patch at ({x}, {y}) reaches outside the {self.width} x {self.height} grid'
             )
 
+    def has_room_for(self, cost: int) -> bool:
+        """Whether check_room() passes whatever the cells cost, up to this, in sixteenths."""
+        return not self.weighted or 2 * DIAGONAL * cost * self.width * self.height <= MAX_G
+
     def check_room(self, rise: int = 0) -> None:
         """Raises ValueError if a path could cost more than the kernel has room for, with this rise of all costs.
 
@@ -333,14 +330,9 @@ class Grid:
             limit = MAX_G / (2 * DIAGONAL) / COST_STEPS / (self.width * self.height)
             raise ValueError(f'the mean cost is {mean:.1f}; it must be at most {limit:.1f} on a grid of this size')
 
-    def _set_moves(self, box: Box) -> None:
-        """The legal moves of the cells in this box, one bit a direction."""
-        around = box.grown(1, self.box)
-        is_free = np.zeros((box.y1 - box.y0 + 2, box.x1 - box.x0 + 2), np.uint8)  # one more cell on each side
-        is_free[around.y0 - box.y0 + 1 : around.y1 - box.y0 + 1, around.x0 - box.x0 + 1 : around.x1 - box.x0 + 1] = (
-            self.cost_u16[around.slices] != BLOCKED
-        )
-        self.legal_moves[box.slices] = legal_moves(is_free, self.neighbours == 8, self.corner_cutting)
+    def _set_moves(self, box: Box, marks: Marks) -> None:
+        """The legal moves, one bit a direction, of the cells marked as OPENED and of those beside them."""
+        legal_moves(self.cost_u16, box, marks, self.neighbours == 8, self.corner_cutting, self.legal_moves)
 
 
 _BITS = np.array(  # by dy + 1 and dx + 1
