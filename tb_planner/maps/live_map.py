@@ -46,6 +46,10 @@ class MapUpdate:
     changed_terrain: tuple[NDArray[np.uint16], ...] | None = None
     """The new costs of the increased and of the decreased cells, if the run is recorded."""
 
+    def without_change(self) -> MapUpdate:
+        """The same map for whoever keeps it: a list of changed cells may take ten megabytes."""
+        return replace(self, change=None, changed_terrain=None)
+
 
 class LiveMap:
     """One thread, the worker, writes: full(), patch(), set_rules(). Another thread reads: latest().

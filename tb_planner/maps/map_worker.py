@@ -240,6 +240,7 @@ class MapWorker:
                 self._take(work)
             except Exception:  # the thread goes on: the next map may be a better one
                 self._log.error('map', f'map not used, the last one stays: {traceback.format_exc()}')
+            del work  # the message of a map of 4000 x 4000 cells has 16 MB
             self._is_busy = False
             # however fast messages arrive, every tick finds a map; what arrives meanwhile is merged into the next one
             if not self._stopping:

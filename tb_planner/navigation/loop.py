@@ -10,7 +10,7 @@ import math
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
 
@@ -350,7 +350,8 @@ class PlannerLoop:
             self._rhythm.arrived(now_s, some_were_lost=lost != self._messages_lost)
             self._messages_lost = lost
         update = self._cleared_maps.newest(live_map, now_s, may_wait=self._may_wait())
-        self.map = update or self.map
+        if update is not None:
+            self.map = update.without_change()
         return update
 
     def _newest_pose(self, now_s: float) -> Pose2D | None:
@@ -399,7 +400,7 @@ class PlannerLoop:
         """A new navigator with the same goal. Returns the map as if all of it were new."""
         self._must_start_over = False
         self.navigator = self.navigator.replacement()
-        return None if self.map is None else replace(self.map, change=None)
+        return self.map
 
     def _change_frame(self, frame: str) -> None:
         """Drops map, route, pose and goal: nothing is known about where the old frame lies in the new one."""

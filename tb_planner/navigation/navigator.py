@@ -325,7 +325,7 @@ class Navigator:
         return Tick(status, waypoint, changed, tuple(self._restarts), message)
 
     def _update_map(self, map_update: MapUpdate) -> None:
-        before, self._map = self._map, map_update
+        before, self._map = self._map, map_update.without_change()
         if before is None or map_update.change is None:
             self._move_routes(map_update)
         elif self._replanner is not None:

@@ -213,7 +213,7 @@ class PathPlanner:
     # -------------------------------------------------------------------------------------------------- the map
     def update_map(self, map_update: MapUpdate) -> None:
         """Takes in every update, also without a request: the grid of the one before is not to be read any more."""
-        before, self._map = self._map, map_update
+        before, self._map = self._map, map_update.without_change()
         if before is None or map_update.change is None:
             self._move(before, map_update)
             return

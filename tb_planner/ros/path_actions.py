@@ -21,7 +21,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -450,7 +450,7 @@ class ComputePathHandler:
             self._log.error('path', f'path request failed: {traceback.format_exc()}')
             self.forget()
             if context.map is not None:
-                self._planner.update_map(replace(context.map, change=None))
+                self._planner.update_map(context.map)
             if request is not None:
                 self._server.fail(request, 'UNKNOWN', f'internal error: {error!r}')
 
