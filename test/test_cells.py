@@ -46,7 +46,7 @@ def test_differences_are_those_of_looking_at_every_cell(mode, drawn):
                 decreased.append(y * width + x)
                 if before == 10**6:
                     unblocked.append(y * width + x)
-    found = mode.differences(old, new, box)
+    found = mode.differences(old, new, [box])
     assert [part.tolist() for part in found] == [increased, decreased, unblocked]
     assert {part.dtype for part in found} == {np.dtype(np.int32)}
 

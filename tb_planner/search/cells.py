@@ -300,27 +300,31 @@ def replace(terrain, into, x0, y0, marks, cells_of_cost, found):
         found[0], found[1], found[2] = any_change, any_opened, rise
 
 
-def differences(old, new, box):
-    """The states of a box whose terrain differs, and how: (increased, decreased, unblocked), as in a GridChange.
+def differences(old, new, boxes):
+    """The states of boxes whose terrain differs, and how: (increased, decreased, unblocked), as in a GridChange.
 
     old and new cover the whole grid.
     """
-    size = (box[2] - box[0]) * (box[3] - box[1]) + 1  # a state is written before it is known which kind it is
-    increased, decreased, unblocked = (np.empty(size, np.int32) for _ in range(3))
+    size = max(((box[2] - box[0]) * (box[3] - box[1]) for box in boxes), default=0)
+    room = [np.empty(size + 1, np.int32) for _ in range(3)]  # a state is written before it is known which kind it is
     counts = np.zeros(3, np.int64)
-    compare(
-        memoryview(old),
-        memoryview(new),
-        box[0],
-        box[1],
-        box[2],
-        box[3],
-        memoryview(increased),
-        memoryview(decreased),
-        memoryview(unblocked),
-        memoryview(counts),
-    )
-    return tuple(part[:count].copy() for part, count in zip((increased, decreased, unblocked), counts.tolist()))
+    parts = [[], [], []]
+    for box in boxes:
+        compare(
+            memoryview(old),
+            memoryview(new),
+            box[0],
+            box[1],
+            box[2],
+            box[3],
+            memoryview(room[0]),
+            memoryview(room[1]),
+            memoryview(room[2]),
+            memoryview(counts),
+        )
+        for part, states, count in zip(parts, room, counts.tolist()):
+            part.append(states[:count].copy())
+    return tuple(np.concatenate(part) if part else np.empty(0, np.int32) for part in parts)
 
 
 def compare(old, new, x0, y0, x1, y1, increased, decreased, unblocked, counts):
@@ -331,8 +335,12 @@ def compare(old, new, x0, y0, x1, y1, increased, decreased, unblocked, counts):
             end = x0
             while end < x1:
                 begin, end, bits = end, min(end + CHUNK, x1), 0
-                for x in range(begin, end):
-                    bits |= old[y, x] ^ new[y, x]
+                if end - begin == CHUNK:
+                    for x in range(CHUNK):
+                        bits |= old[y, begin + x] ^ new[y, begin + x]
+                else:
+                    for x in range(begin, end):
+                        bits |= old[y, x] ^ new[y, x]
                 if bits == 0:
                     continue
                 for x in range(begin, end):

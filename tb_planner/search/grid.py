@@ -58,10 +58,8 @@ class GridChange:
     @classmethod
     def between(cls, old: Grid, new: Grid, boxes: Iterable[Box]) -> GridChange:
         """The difference between two grids in these boxes, which must not overlap."""
-        none = np.empty(0, np.int32)
-        parts = [(none, none, none), *(differences(old.cost_u16, new.cost_u16, box) for box in boxes)]
-        increased, decreased, unblocked = (np.concatenate(states) for states in zip(*parts, strict=True))
-        return cls(increased, decreased, none if new.corner_cutting else unblocked)
+        increased, decreased, unblocked = differences(old.cost_u16, new.cost_u16, list(boxes))
+        return cls(increased, decreased, unblocked[:0] if new.corner_cutting else unblocked)
 
 
 class Grid:
