@@ -226,6 +226,8 @@ cdef class Search:
     ) noexcept nogil
     @cython.locals(old='unsigned long long', h='long long', f='long long', f_old='long long')
     cdef void reach_plainly(self, int t, unsigned long long word, int dx, int dy) noexcept nogil
+    @cython.locals(beyond='int')
+    cdef void prefetch_beyond(self, int t, int direction) noexcept nogil
     @cython.locals(old='unsigned long long', is_known='bint', h='long long', f='long long', f_old='long long')
     cdef void reach(self, int t, unsigned long long word, int dx, int dy) noexcept nogil
     cdef void reach_goal(self, unsigned long long word) noexcept nogil
