@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import browser as this_browser
-from helpers.browser import Browser, BrowserError
+from helpers.browser import Browser, BrowserError, chromium_or_skip
 from helpers.changed_record import beyond_the_map, changed_record, shares_of_more_than_there_is
 from helpers.processes import wait_for
 from helpers.replay_page import LOADED, SETTLED, go_to, make_record, rooms
