@@ -20,12 +20,10 @@ A planner that never needs more than k expansions for a move, while the map chan
 AT_GOAL (75, 25) blocked
 """
 
-import sys
-
-from tb_planner.errors import TbPlannerError, is_command, report_interrupt
+from tb_planner.errors import TbPlannerError, end_on_interrupt, is_command
 
 if is_command():  # before NumPy: imports may take a second, and Ctrl-C within it is no error
-    sys.excepthook = report_interrupt
+    end_on_interrupt()
 
 from tb_planner.geometry import Cell
 from tb_planner.search.agent import Changing, IllegalMove, Run, Static, Unknown, move_to_goal

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from tb_planner.errors import raise_on_interrupt
 from tb_planner.tools import cli
 
 
@@ -17,7 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments and arguments[0] == 'demo':
         from tb_planner.ros import demo  # only here: the other commands start faster without it
 
+        raise_on_interrupt()
         return demo.main(arguments[1:])
+    raise_on_interrupt()
     return cli.main(arguments)
 
 

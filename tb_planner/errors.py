@@ -42,8 +42,9 @@ An exception lies in the module that raises it. Bad input is a ValueError as wel
 """
 
 import os
+import signal
 import sys
-from types import TracebackType
+from types import FrameType
 
 MAX_TEXT, TEXT_END = 3000, 1000
 """Characters of a log line, and how many of them are its end, where a traceback has its error: texts from outside may
@@ -70,12 +71,29 @@ def cut(text: str) -> str:
 
 def is_command() -> bool:
     """Whether this process runs the command tb_planner, or python -m tb_planner, rather than another program."""
-    return os.path.basename((getattr(sys, 'argv', None) or [''])[0]) in ('tb_planner', '-m')
+    arguments = getattr(sys, 'argv', None) or ['']
+    if arguments[0] != '-m':
+        return os.path.basename(arguments[0]) == 'tb_planner'
+    return sys.orig_argv[-len(arguments)].removeprefix('-m') == 'tb_planner'  # a module is being looked for
 
 
-def report_interrupt(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Reports Ctrl-C in one line, and every other exception as Python does: for sys.excepthook."""
-    if issubclass(kind, KeyboardInterrupt):
-        print('\ntb_planner: interrupted', file=sys.stderr)
-    else:
-        sys.__excepthook__(kind, error, trace)
+def end_on_interrupt() -> None:
+    """Makes Ctrl-C end this process with one line, until raise_on_interrupt(): for the time of the imports.
+
+    NumPy turns a KeyboardInterrupt within its own imports into an ImportError with a page of advice.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def raise_on_interrupt() -> None:
+    """Makes Ctrl-C raise KeyboardInterrupt again, after end_on_interrupt()."""
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """Ends this process by the signal, as Python does for Ctrl-C: the shell sees that it was interrupted."""
+    print('\ntb_planner: interrupted', file=sys.stderr, flush=True)
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 import signal
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from tb_planner.recording.format import MAGIC
 from tb_planner.search.grid import Grid
 from tb_planner.tools import plotting as picture
 
+ROOT = Path(__file__).parents[1]
 ROOM = """type octile
 height 7
 width 9
@@ -210,6 +213,20 @@ class TestSolve:
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
         assert (process.returncode, output, errors) == (130, '', 'tb_planner: interrupted\n')
+
+    @pytest.mark.parametrize('option', [('-m', 'tb_planner'), ('-mtb_planner',)], ids=' '.join)
+    def test_interrupt_while_numpy_is_imported_ends_with_one_line(self, tmp_path, option):
+        """NumPy turns a KeyboardInterrupt within its own imports into an ImportError."""
+        (tmp_path / 'numpy.py').write_text(
+            'import os, signal\n'
+            'try:\n    os.kill(os.getpid(), signal.SIGINT)\n'
+            'except KeyboardInterrupt as error:\n    raise ImportError("a page of advice") from error\n'
+        )
+        environment = {**os.environ, 'PYTHONPATH': f'{tmp_path}:{ROOT}'}
+        command = [sys.executable, *option, 'solve', 'room.map']
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout) == (-signal.SIGINT, '')
+        assert done.stderr == '\ntb_planner: interrupted\n'
 
 
 def test_the_whole_path_is_found_before_the_first_move_on_request(cup):
