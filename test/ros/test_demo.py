@@ -49,6 +49,8 @@ class Demo:
         self._mark = f'TB_PLANNER_TEST={uuid.uuid4()}'
         name, _, value = self._mark.partition('=')
         environment = {**os.environ, name: value, 'PYTHONUNBUFFERED': '1'}
+        for size in ('COLUMNS', 'LINES'):  # of the terminal of the tests; readline sets them
+            environment.pop(size, None)
         self.process = subprocess.Popen(command, stdout=stdout, stderr=subprocess.STDOUT, env=environment, **settings)
 
     def processes_left(self):
