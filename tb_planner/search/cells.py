@@ -129,7 +129,7 @@ def mark(ages, reach, stale, y):
 
 def terrain_by_tables(occupancy, box, squares, far, by_occupancy, by_square, marks):
     """Of each cell of a box the higher of two costs, by its occupancy and by a squared distance, plus 1; only where the
-    marks say STALE.
+    marks are STALE.
 
     occupancy covers the whole map, as bytes, squares the chunks of the box; the tables have an entry for each byte.
     far: the square of cells without an obstacle within reach.
