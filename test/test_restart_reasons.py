@@ -19,7 +19,7 @@ from tb_planner import (
 )
 from tb_planner.geometry import MapGeometry
 from tb_planner.navigation.route import Route
-from tb_planner.search.algorithms import REASON_CODES, RESTART_RULES
+from tb_planner.search.algorithms import REASON_CODES, RESTART_RULES, RestartRule
 
 BLOCKED = np.array([[True]])
 FREE = np.array([[False]])
@@ -235,3 +235,9 @@ def test_a_search_under_way_restarts_only_for_reasons_that_its_rule_gives_a_rout
             planner.observe(values)
         seen.update(reasons(planner))
     assert seen & BY_THE_RULE == reasons_of(algorithm)
+
+
+def test_a_rule_of_shortcuts_alone_is_refused():
+    """Such a search would restart for a blocked route as well, and a Route would not."""
+    with pytest.raises(ValueError, match=r"'shortcut_alone' has shortcut without invalid_route"):
+        RestartRule('shortcut_alone', shortcut=True)

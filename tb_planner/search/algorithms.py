@@ -253,6 +253,13 @@ class RestartRule:
     path_alone: bool = False
     """The search looks at its path alone, as the papers print it. It sends backtracking agents into obstacles."""
 
+    def __post_init__(self) -> None:
+        if self.shortcut and not self.invalid_route:
+            raise ValueError(
+                f'restart rule {self.name!r} has shortcut without invalid_route; a shortcut is compared with the cost of '
+                'a valid route'
+            )
+
     @property
     def restarts(self) -> bool:
         """Whether any change restarts a search; if not, an agent whose route is blocked waits."""
@@ -262,13 +269,15 @@ class RestartRule:
 RESTART_RULES: dict[str, RestartRule] = {
     rule.name: rule
     for rule in (
-        RestartRule('never'),  # TB-BFS without restarts, for static maps
-        RestartRule('eager', any_change=True),  # eager restarting, 2014
         RestartRule('lazy', invalid_route=True, shortcut=True),  # RestartSearch?(), Algorithm 3 of 2014
         RestartRule('path_cost_increased', invalid_route=True),  # StartNewSearch?(), Algorithm 2 of 2012
+        RestartRule('eager', any_change=True),  # eager restarting, 2014
+        RestartRule('never'),  # TB-BFS without restarts, for static maps
         RestartRule('lazy_as_printed', invalid_route=True, shortcut=True, path_alone=True),  # for comparison only
     )
 }
+"""Of rules that are about as good the tuner recommends the first: path_cost_increased never notices that a shortcut has
+opened, eager restarts after every change, and never keeps a blocked route."""
 
 
 def restart_reason(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.search.algorithms import RESTART_RULES
 from tb_planner.tools.tuning.problems import TuningProblem
 from tb_planner.tools.tuning.race import PairedDifference, Race, TrialMeans
 from tb_planner.tools.tuning.time_limit import (
@@ -42,9 +43,6 @@ MIN_GAIN = 0.001
 """The default is recommended unless a candidate is better by this fraction."""
 MIN_RULE_GAIN = 0.01
 """The lazy restart rule is recommended unless another one is better by this fraction."""
-RULE_ORDER = ('lazy', 'path_cost_increased', 'eager', 'never')
-"""Among rules that are about as good the first is recommended: eager restarts after every change, and
-path_cost_increased never notices that a shortcut has opened."""
 
 Progress = Callable[[float, str], None]
 """A function of the fraction that is done and of the present work."""
@@ -237,14 +235,13 @@ class Study:
     @property
     def chosen(self) -> Candidate:
         """The winner of the race, or the default if no candidate is better by MIN_GAIN. Among restart rules that make
-        little difference it is the first in RULE_ORDER."""
+        little difference it is the first of the table."""
         leader = self.race.leader
         if self.race.against_default(leader).mean >= -MIN_GAIN:
             return self.plan.default
         similar = [candidate for candidate in self.race.ranked() if self._is_similar(candidate, leader)]
-        return min(
-            similar, key=lambda candidate: (RULE_ORDER.index(candidate.config.restart), candidate.config.learn_h)
-        )
+        rules = list(RESTART_RULES)
+        return min(similar, key=lambda candidate: (rules.index(candidate.config.restart), candidate.config.learn_h))
 
     def _is_similar(self, candidate: Candidate, leader: Candidate) -> bool:
         behind = PairedDifference.of(self.race.results[candidate], self.race.results[leader])
