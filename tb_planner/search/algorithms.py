@@ -256,8 +256,8 @@ class RestartRule:
     def __post_init__(self) -> None:
         if self.shortcut and not self.invalid_route:
             raise ValueError(
-                f'restart rule {self.name!r} has shortcut without invalid_route; a shortcut is compared with the cost of '
-                'a valid route'
+                f'restart rule {self.name!r} has shortcut without invalid_route; a shortcut is compared with the cost '
+                'of a valid route'
             )
 
     @property
