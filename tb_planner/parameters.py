@@ -6,6 +6,7 @@ parameter() declares a field. If the dataclass has a method problems(), it check
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +16,9 @@ from typing import Any, TypeVar
 from tb_planner.errors import BadInput
 
 Values = TypeVar('Values')
+
+MAX_LENGTH = 4096
+"""Characters of a text, which may be the path of a file."""
 
 _KEY = 'parameter'
 _WORDS_OF_YAML = frozenset(('true', 'false', 'yes', 'no', 'on', 'off', 'y', 'n', 'null'))
@@ -55,6 +59,8 @@ class Spec:
 
     def error(self, value: object) -> str:
         """What is wrong with a value; empty if it is allowed."""
+        if isinstance(value, str) and len(value) > MAX_LENGTH:
+            return f'{self.name} has {len(value)} characters; it must have at most {MAX_LENGTH}'
         if not self._is_of_kind(value):
             return f'{self.name} is {value!r}; it must be {_NAMES[self.kind]}'
         if self.choices and value not in self.choices:
@@ -91,9 +97,15 @@ def parameter(
     return dataclasses.field(default=default, metadata={_KEY: spec})
 
 
-def specs(cls: type[Values]) -> dict[str, Spec]:
+def specs(cls: type[Values]) -> Mapping[str, Spec]:
     """The parameters of a dataclass, by name, in order."""
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    every: Any = cls
+    return _specs(every)
+
+
+@functools.cache  # of 0.65 ms that a change of a parameter took, 0.4 ms were for this
+def _specs(cls: type[Any]) -> Mapping[str, Spec]:
+    fields = dataclasses.fields(cls)
     return {field.name: dataclasses.replace(field.metadata[_KEY], name=field.name) for field in fields}
 
 

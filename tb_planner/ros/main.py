@@ -72,15 +72,18 @@ def run_node(
     except (RuntimeError, ValueError) as error:  # of rcl, for a parameter file or an argument that it cannot read
         print(f'{name}: cannot start: {cut(" ".join(str(error).split()))}', file=sys.stderr)
         return CANNOT_START
+    from tb_planner.ros.params import limit_requests
+
     node = None
     try:
         node = new_node()
+        limit_requests(node)
         spin(node, shutdown_requested)
     except cannot_start as error:
         if node is not None:
             raise
         for reason in str(error).splitlines():
-            rclpy.logging.get_logger(name).fatal(reason)
+            rclpy.logging.get_logger(name).fatal(cut(reason))
         return CANNOT_START
     finally:
         if node is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
@@ -22,8 +22,16 @@ from tb_planner.parameters import BadParameters, Spec, Values, find_errors, make
 if TYPE_CHECKING:
     from tb_planner.ros.main import LoggingNode
 
-__all__ = ['BadParameters', 'apply_changes', 'declare', 'read']
+__all__ = ['BadParameters', 'apply_changes', 'declare', 'limit_requests', 'read']
 
+MAX_NAMES = 128
+"""Parameters in one request to a node's parameter services, which rclpy serves one by one: setting takes some 0.2 ms
+each, for which a tick has to wait."""
+
+_SERVICES = (
+    *('describe_parameters', 'get_parameters', 'get_parameter_types'),
+    *('list_parameters', 'set_parameters', 'set_parameters_atomically'),
+)
 _NOT_OURS = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
 
@@ -77,6 +85,36 @@ def apply_changes(
     node.add_post_set_parameters_callback(hand_on)
 
 
+def limit_requests(node: LoggingNode) -> None:
+    """Refuses requests to the node's parameter services that name more than MAX_NAMES parameters."""
+    ours = {f'{node.get_fully_qualified_name()}/{name}' for name in _SERVICES}
+    for service in node.services:
+        if service.service_name in ours:
+            service.callback = _limited(service.callback, node)
+
+
+def _limited(serve: Callable[[Any, Any], Any], node: LoggingNode) -> Callable[[Any, Any], Any]:
+    """Returns the callback of a parameter service with the limit; whatever it refuses gets rclpy's empty response, and
+    a reason where there is a place for one."""
+
+    def limited(request: Any, response: Any) -> Any:
+        names = next(
+            getattr(request, field) for field in ('parameters', 'names', 'prefixes') if hasattr(request, field)
+        )
+        if len(names) <= MAX_NAMES:
+            return serve(request, response)
+        reason = f'the request has {len(names)} parameters; it must have at most {MAX_NAMES}'
+        node.log.warn('parameters', f'{reason}: it is refused')
+        refused = SetParametersResult(successful=False, reason=reason)
+        if hasattr(response, 'results'):
+            response.results = [refused]
+        elif isinstance(getattr(response, 'result', None), SetParametersResult):
+            response.result = refused
+        return response
+
+    return limited
+
+
 def _values_of(node: Node, cls: type[Values]) -> dict[str, object]:
     return {name: node.get_parameter(name).value for name in specs(cls)}
 
@@ -93,7 +131,7 @@ def _warn_about_unknown_names(node: Node, cls: type[Values]) -> None:
             continue
         near = difflib.get_close_matches(name, names, n=1)
         hint = f'; did you mean {near[0]}?' if near else ''
-        node.get_logger().warning(f'{node.get_name()} has no parameter {name}: its value is ignored{hint}')
+        node.get_logger().warning(f'{node.get_name()} has no parameter {cut(name)}: its value is ignored{hint}')
 
 
 def _descriptor(spec: Spec) -> ParameterDescriptor:

@@ -6,9 +6,10 @@ from helpers.surroundings import PlannerPeer
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import GetParameters, SetParameters
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters, SetParametersAtomically
 from rosgraph_msgs.msg import Clock
 
+from tb_planner.ros.params import MAX_NAMES
 from tb_planner.ros.processes import ros_arguments
 
 NO_TYPE = 77
@@ -46,9 +47,9 @@ def test_long_values_of_parameters_and_labels_fill_neither_log_nor_response(node
     peer.call(f'{kind}/get_parameters', GetParameters)
     begin = len(process.log_text)
     value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=1_000_000 * 'x')
-    name = 'algorithm' if kind == 'tb_planner' else 'change_rate'
-    request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
-    for _ in range(5):
+    names = ('algorithm', 'planner_id', 'controller_id', 'record') if kind == 'tb_planner' else ('change_rate',)
+    for name in names:
+        request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
         result = peer.call(f'{kind}/set_parameters', SetParameters, request).results[0]
         assert not result.successful
         assert 0 < len(result.reason) < 5000
@@ -56,6 +57,34 @@ def test_long_values_of_parameters_and_labels_fill_neither_log_nor_response(node
         label = ChangeState.Request(transition=Transition(label=1_000_000 * 'y'))
         assert not peer.call(f'{kind}/change_state', ChangeState, label).success
     assert len(process.log_text) - begin < 20_000
+
+
+@pytest.mark.parametrize('kind', ['tb_planner', 'simulator', 'view'])
+def test_a_request_for_more_parameters_than_the_limit_is_refused_and_one_for_as_many_is_served(
+    nodes, peer, tmp_path, kind
+):
+    """rclpy deals with them one by one, in the thread of the ticks: 1000 weights took 0.65 s."""
+    process = start(nodes, kind, tmp_path)
+
+    def get(count):
+        request = GetParameters.Request(names=count * ['use_sim_time'])
+        return len(peer.call(f'{kind}/get_parameters', GetParameters, request).values)
+
+    def set_(count):
+        request = SetParameters.Request(parameters=count * [Parameter(name='nobody_has_it')])
+        return peer.call(f'{kind}/set_parameters', SetParameters, request).results
+
+    too_many = MAX_NAMES + 1
+    assert (get(MAX_NAMES), get(too_many)) == (MAX_NAMES, 0)
+    assert len(set_(MAX_NAMES)) == MAX_NAMES
+    reason = f'the request has {too_many} parameters; it must have at most {MAX_NAMES}'
+    assert [result.reason for result in set_(too_many)] == [reason]
+    atomically = SetParametersAtomically.Request(parameters=too_many * [Parameter(name='nobody_has_it')])
+    assert peer.call(f'{kind}/set_parameters_atomically', SetParametersAtomically, atomically).result.reason == reason
+    prefixes = ListParameters.Request(prefixes=too_many * ['a'])
+    assert peer.call(f'{kind}/list_parameters', ListParameters, prefixes).result.names == []
+    assert f'{reason}: it is refused' in process.log_text
+    assert process.exit_code is None
 
 
 def test_errors_within_rclpy_are_counted_in_the_diagnostics(nodes, peer):
