@@ -15,6 +15,8 @@ from tb_planner.search.grid import OutsideGrid
 
 MAX_PATCHES = 1024
 """The largest number of map updates that wait for the worker; more arrive only if it cannot keep up."""
+MAX_WAITING_BYTES = 2**28
+"""What they may have together: two updates of all cells of the largest map."""
 OVERTAKEN_NS = 5 * 10**9
 """A map contains every update stamped up to this long before it; an older stamp means that the clock was set."""
 INCOMPLETE = 'map updates are missing: the map may be wrong until the next whole map'
@@ -165,16 +167,21 @@ class _Queue:
         del self.messages[: maps[-1] if maps else 0]
         self.messages.append(message)
 
-    def add_patch(self, message: _Message) -> bool:
-        """Returns False if the queue was full and the oldest patch is lost."""
+    def add_patch(self, message: _Message) -> int:
+        """Returns how many of the oldest patches are lost, because too many wait."""
         self.messages.append(message)
         patches = [i for i, waiting in enumerate(self.messages) if not waiting.is_map]
-        if len(patches) <= MAX_PATCHES:
-            return True
-        after = self.messages[patches[1]]
-        self.messages[patches[1]] = after._replace(lost=after.lost + 1)
-        del self.messages[patches[0]]
-        return False
+        sizes = [len(self.messages[i].data) for i in patches]
+        size, lost = sum(sizes), 0
+        while lost < len(patches) - 1 and (len(patches) - lost > MAX_PATCHES or size > MAX_WAITING_BYTES):
+            size -= sizes[lost]
+            lost += 1
+        if lost:
+            after = self.messages[patches[lost]]
+            self.messages[patches[lost]] = after._replace(lost=after.lost + lost)
+            for i in reversed(patches[:lost]):
+                del self.messages[i]
+        return lost
 
 
 class MapWorker:
@@ -214,13 +221,14 @@ class MapWorker:
     def put_patch(self, data: bytes, lost: int = 0) -> None:
         """lost: how many before it were published and did not arrive."""
         with self._changed:
-            all_wait = self._queue.add_patch(_Message(False, data, self._clock(), lost))
+            dropped = self._queue.add_patch(_Message(False, data, self._clock(), lost))
             self._changed.notify()
-        self.intake.lost_patches += lost + (not all_wait)
+        self.intake.lost_patches += lost + dropped
         if lost:
             self._log.warn('lost', f'{lost} {INCOMPLETE}', same=INCOMPLETE)
-        if not all_wait:
-            text = f'more than {MAX_PATCHES} map updates are waiting; the oldest is lost until the next whole map'
+        if dropped:
+            limit = f'{MAX_PATCHES} map updates or {MAX_WAITING_BYTES} bytes of them'
+            text = f'more than {limit} are waiting; the oldest are lost until the next whole map'
             self._log.error('map_updates', text)
 
     def use_settings(self, settings: MapSettings) -> None:

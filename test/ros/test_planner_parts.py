@@ -289,6 +289,25 @@ def test_of_more_updates_than_can_wait_the_oldest_are_lost_with_an_error(worker)
     assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False] + [True] * MAX_PATCHES]
 
 
+def test_of_updates_larger_than_what_may_wait_the_oldest_are_lost_and_the_newest_stays(worker, monkeypatch):
+    """1024 updates of 10,000 x 10,000 cells would be 100 GB."""
+    size = len(patch_bytes(0, 0, [[100]]))
+    monkeypatch.setattr('tb_planner.maps.map_worker.MAX_WAITING_BYTES', 2 * size)
+    worker.put_map(as_bytes([[0] * 6]))
+    for x in range(4):
+        worker.put_patch(patch_bytes(x, 0, [[100]]))
+    assert [worker.intake.lost_patches, worker._log.counts['map_updates']] == [2, 2]
+    worker.put_patch(patch_bytes(4, 0, [[100, 100]]))
+    waiting = [len(message.data) for message in worker._queue.messages if not message.is_map]
+    assert sum(waiting) <= 2 * size
+    worker.put_patch(patch_bytes(0, 0, [[100] * 6 * size]))  # larger alone: it waits alone, and does not fit the map
+    assert len([message for message in worker._queue.messages if not message.is_map]) == 1
+    worker.start()
+    assert wait_for(lambda: worker.is_idle)
+    assert worker.intake.source.live_map.latest().grid.blocked.tolist() == [[False] * 6]
+    assert worker.intake.is_incomplete
+
+
 def test_the_tick_finds_news_however_fast_maps_come():
     worker = worker_with(tick_frequency=1.0)
     worker.start()
