@@ -72,6 +72,8 @@ HEAD_FACTOR = 32
 """Memory of a decoded head, in bytes for each byte of it: an empty list of 3 bytes takes 64."""
 MAX_WORD = 1000
 """Characters of a title, a status or a reason; the page shows them."""
+MAX_FACTS = 100
+"""Facts in the head; the page shows them, too."""
 GROUPS = 5
 """Largest number of 7-bit groups in a number."""
 

@@ -19,6 +19,7 @@ from tb_planner.recording.format import (
     LARGEST_SHARE,
     MAGIC,
     MALFORMED,
+    MAX_FACTS,
     MAX_WORD,
     NEW_ROUTE,
     NEW_SEARCH,
@@ -53,7 +54,7 @@ class Record:
         self.head: dict[str, Any] = {} if first is None else first.head
         if self.head.get('kind') != 'head':
             raise BadRecord('the file has no head')
-        _check_text('the title', self.head.get('title', ''))
+        _check_head(self.head)
         self.ticks = 0
         self.events: list[dict[str, Any]] = []
         grown: dict[str, bytearray] = {}
@@ -285,6 +286,20 @@ def _cells_of_event(event: dict[str, Any], first: int, end: int) -> int:
     if type(width) is not int or type(height) is not int or min(width, height) < 1:
         raise BadRecord(f'the map at tick {tick} has {width!r} x {height!r} cells; it must have at least 1 x 1')
     return width * height
+
+
+def _check_head(head: dict[str, Any]) -> None:
+    """Checks the texts that the page shows of a run."""
+    _check_text('the title', head.get('title', ''))
+    _check_text('the algorithm', head.get('algorithm', ''))
+    facts = head.get('facts', {})
+    if not isinstance(facts, dict):
+        raise BadRecord(f'the facts of the head are a {type(facts).__name__}; they must be names with texts')
+    if len(facts) > MAX_FACTS:
+        raise BadRecord(f'the head has {len(facts)} facts; it must have at most {MAX_FACTS}')
+    for name, value in facts.items():
+        _check_text('the name of a fact', name)
+        _check_text('a fact', value)
 
 
 def _check_text(what: str, text: object) -> None:

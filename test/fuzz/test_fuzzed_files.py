@@ -248,9 +248,21 @@ def test_mutated_records_are_shown_or_refused(tmp_path):
             attempt(lambda path: list(Replay(read_record(path))), path, BadRecord)
 
 
-def test_a_title_of_any_length_is_not_shown(tmp_path, error_line):
-    (tmp_path / 'bad.tbrun').write_bytes(MAGIC + pack({'kind': 'head', 'title': 'x' * 10**6}))
-    assert 'the title has 1000000 characters; it must have at most 1000' in error_line('view bad.tbrun')
+@pytest.mark.parametrize(
+    ('head', 'reason'),
+    [
+        ({'title': 'x' * 10**6}, 'the title has 1000000 characters; it must have at most 1000'),
+        ({'algorithm': 'x' * 10**6}, 'the algorithm has 1000000 characters; it must have at most 1000'),
+        ({'facts': {'x' * 10**6: ''}}, 'the name of a fact has 1000000 characters; it must have at most 1000'),
+        ({'facts': {'map': 'x' * 10**6}}, 'a fact has 1000000 characters; it must have at most 1000'),
+        ({'facts': {str(n): '' for n in range(10**4)}}, 'the head has 10000 facts; it must have at most 100'),
+        ({'facts': ['x']}, 'the facts of the head are a list; they must be names with texts'),
+    ],
+    ids=['title', 'algorithm', 'name', 'fact', 'facts', 'list'],
+)
+def test_a_head_with_texts_of_any_length_is_not_shown(tmp_path, error_line, head, reason):
+    (tmp_path / 'bad.tbrun').write_bytes(MAGIC + pack({'kind': 'head', **head}))
+    assert reason in error_line('view bad.tbrun')
 
 
 def test_mutated_bags_are_read_or_refused(tmp_path):
