@@ -22,6 +22,7 @@ from helpers.processes import wait_for
 from helpers.trip import Trip
 
 from tb_planner.recording import About, Recorder, read_record
+from tb_planner.recording.format import LARGEST_CHUNK, BadRecord
 from tb_planner.view.page import make_page
 from tb_planner.view.page_input import MAX_INPUT_BYTES, BadPageInput, read_input
 from tb_planner.view.server import MAX_PAGES, MAX_PENDING, LiveServer, Tail
@@ -416,6 +417,11 @@ def test_facts_are_sent_when_they_change_and_responses_to_the_page_that_asked(dr
             send(first, 1, b'{"cancel": true}')
             asked.get(timeout=10)('there is no goal to cancel', False)
             assert receive_other(first) == (1, b'{"response": "there is no goal to cancel", "ok": false}')
+            send(first, 1, b'{"cancel": true}')
+            asked.get(timeout=10)('no' * 10**6, False)
+            kind, response = receive_other(first)
+            assert kind == 1
+            assert len(response) < 5000
             facts['planner'] = {'weight': 2.0}
             for connection in (first, second):
                 assert receive_other(connection) == (1, b'{"input": true, "planner": {"weight": 2.0}}')
@@ -619,6 +625,29 @@ def test_a_replaced_record_is_noticed_even_if_the_new_one_is_longer(drive, tmp_p
             with pytest.raises(EOFError):
                 next(chunks)
         assert len(list(Tail(tmp_path / 'run.tbrun').chunks())) == 11
+
+
+def test_a_chunk_that_is_larger_than_any_of_ours_is_not_read(drive, tmp_path):
+    drive.go(2)
+    size = LARGEST_CHUNK + 1
+    with (tmp_path / 'run.tbrun').open('ab') as file:
+        file.write(struct.pack('<I', size))
+        file.truncate(file.tell() + size)  # which takes no room on the disk
+    chunks = Tail(tmp_path / 'run.tbrun').chunks()
+    assert len([next(chunks), next(chunks)]) == 2
+    with pytest.raises(BadRecord, match=f'has {size} bytes; it must have at most {LARGEST_CHUNK}'):
+        next(chunks)
+
+
+def test_a_page_of_a_record_with_such_a_chunk_gets_the_reason(hangs_up_soon, server, tmp_path):
+    with (tmp_path / 'run.tbrun').open('ab') as file:
+        file.write(struct.pack('<I', LARGEST_CHUNK + 1))
+    connection = knock(server, **own_origin(server))[2]
+    with closing(connection):
+        while (frame := receive_other(connection))[0] != 8:
+            pass
+    assert frame[1][:2] == struct.pack('>H', 1008)
+    assert f'at most {LARGEST_CHUNK}'.encode() in frame[1]
 
 
 def test_closing_does_not_wait_for_stuck_pages(drive, tmp_path):

@@ -7,7 +7,9 @@ algorithm and weight be changed. Input is accepted only while a simulator runs: 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,11 +33,14 @@ from tb_planner.ros import params as ros_parameters
 from tb_planner.ros.publishers import IN_ORDER, LATCHED, NEWEST, STROKES, pose_message, time_message
 from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.algorithms import ALGORITHMS, takes_weight
+from tb_planner.view.page_input import is_setting
 from tb_planner.view.server import HOST, PORT, PORTS, LiveServer, Respond
 
 PLANNER = 'tb_planner'
 SHOWN = ('algorithm', 'weight')
 """Parameters of the planner that pages show and change."""
+MAX_ASKED = 16
+"""Requests of pages to the planner that may wait for a response."""
 LOOK_S, REMIND_S = 0.5, 10.0
 ENDED = 'The run has ended.'
 
@@ -149,6 +154,8 @@ class PlannerClient:
         self._name = node.resolve_topic_name(PLANNER)
         self._cancel = node.create_client(Trigger, f'{PLANNER}/cancel')
         self._get = node.create_client(GetParameters, f'{PLANNER}/get_parameters')
+        self._lock = threading.Lock()
+        self._asked: deque[tuple[Any, Any]] = deque()  # clients and futures of the last requests
         self._set = node.create_client(SetParameters, f'{PLANNER}/set_parameters')
         node.create_subscription(ParameterEvent, '/parameter_events', self._see_event, IN_ORDER)
         node.create_timer(LOOK_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -160,8 +167,11 @@ class PlannerClient:
         if not self._cancel.service_is_ready():
             respond(f'{self._name} does not run, or is not configured', False)
             return
-        future = self._cancel.call_async(Trigger.Request())
-        future.add_done_callback(lambda done: respond(done.result().message, done.result().success))
+
+        def report(done: Any) -> None:
+            respond(done.result().message, done.result().success)
+
+        self._ask(self._cancel, Trigger.Request(), report)
 
     def set(self, values: dict[str, Any], respond: Respond) -> None:
         """Asks the planner to change these parameters; any thread may call it."""
@@ -169,13 +179,23 @@ class PlannerClient:
             respond(f'{self._name} does not run', False)
             return
         items = [Parameter(name, value=float(value) if name == 'weight' else value) for name, value in values.items()]
-        future = self._set.call_async(SetParameters.Request(parameters=[item.to_parameter_msg() for item in items]))
         text = ', '.join(f'{item.name} is now {item.value}' for item in items)
 
         def report(done: Any) -> None:
             reasons = [result.reason for result in done.result().results if not result.successful]
             respond('; '.join(reasons) or text, not reasons)
 
+        request = SetParameters.Request(parameters=[item.to_parameter_msg() for item in items])
+        self._ask(self._set, request, report)
+
+    def _ask(self, client: Any, request: Any, report: Callable[[Any], None]) -> None:
+        """Calls a service; forgets the oldest request if too many have no response yet."""
+        with self._lock:
+            if len(self._asked) == MAX_ASKED:
+                other, oldest = self._asked.popleft()
+                other.remove_pending_request(oldest)
+            future = client.call_async(request)
+            self._asked.append((client, future))
         future.add_done_callback(report)
 
     def _look(self) -> None:
@@ -191,7 +211,8 @@ class PlannerClient:
             self._take((item.name, item.value) for item in (*event.new_parameters, *event.changed_parameters))
 
     def _take(self, items: Iterable[tuple[str, Any]]) -> None:
-        found = {name: parameter_value_to_python(value) for name, value in items if name in SHOWN}
+        values = ((name, parameter_value_to_python(value)) for name, value in items if name in SHOWN)
+        found = {name: value for name, value in values if is_setting({name: value})}
         if found:
             known = {'algorithms': {name: takes_weight(name) for name in ALGORITHMS}, **(self.values or {})}
             self.values = {**known, **found}

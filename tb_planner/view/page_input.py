@@ -61,7 +61,8 @@ def _is_name(value: object) -> bool:
 _SETTABLE: dict[str, Callable[[object], bool]] = {'algorithm': _is_name, 'weight': _is_number}
 
 
-def _is_setting(value: object) -> bool:
+def is_setting(value: object) -> bool:
+    """Whether these are parameters that a page may change, with values that it can show."""
     if not isinstance(value, dict) or not value:
         return False
     return all(name in _SETTABLE and _SETTABLE[name](item) for name, item in value.items())
@@ -73,5 +74,5 @@ _CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     'draw': (_is_place, _PLACE),
     'erase': (_is_place, _PLACE),
     'cancel': (lambda value: value is True, 'true'),
-    'set': (_is_setting, 'an algorithm or a weight'),
+    'set': (is_setting, 'an algorithm or a weight'),
 }

@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
-from tb_planner.recording.format import MAGIC
+from tb_planner.errors import cut
+from tb_planner.recording.format import LARGEST_CHUNK, MAGIC, BadRecord
 from tb_planner.view.page import make_live_page, make_page
 from tb_planner.view.page_input import MAX_INPUT_BYTES, BadPageInput, read_input
 
@@ -70,7 +71,7 @@ class Tail:
     def chunks(self) -> Iterator[bytes]:
         """The chunks since the last call, each with its length in front.
 
-        Raises EOFError if another record has replaced this one.
+        Raises EOFError if another record has replaced this one, and BadRecord if a chunk is too large.
         """
         try:
             with self._path.open('rb', buffering=0) as file:
@@ -100,13 +101,15 @@ class Tail:
 
 
 def _chunk_at(file: FileIO, at: int) -> bytes:
-    """The chunk at this offset, or b'' if it is not complete yet."""
+    """The chunk at this offset, or b'' if it is not complete yet; raises BadRecord if it is too large."""
     end = file.seek(0, 2)
     file.seek(at)
     head = file.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return b''
     size = _LENGTH.unpack(head)[0]
+    if size > LARGEST_CHUNK:
+        raise BadRecord(f'a chunk of the record has {size} bytes; it must have at most {LARGEST_CHUNK}')
     body = file.read(size) if at + len(head) + size <= end else b''
     return head + body if len(body) == size else b''
 
@@ -268,7 +271,7 @@ class LiveServer:
             page.close(_GOING_AWAY, _reason(self._reason))
         except EOFError:
             pass  # another record has replaced this one: the page connects again by itself
-        except BadPageInput as error:
+        except (BadPageInput, BadRecord) as error:
             page.close(_POLICY_VIOLATION, _reason(str(error)))
         finally:
             self._places.release()
@@ -302,7 +305,7 @@ class LiveServer:
         """Passes a message on if input is accepted; raises BadPageInput in any case if it is a bad one."""
         message = read_input(data)
         if self._on_input is not None and self._accepts_input():
-            self._on_input(message, lambda text, ok: responses.put(json.dumps({'response': text, 'ok': ok})))
+            self._on_input(message, lambda text, ok: responses.put(json.dumps({'response': cut(text), 'ok': ok})))
 
 
 def _import_serve() -> Callable[..., Any]:

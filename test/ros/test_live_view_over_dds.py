@@ -1,5 +1,6 @@
 """The live view with real nodes behind it: a click makes the robot drive there, a drawn wall makes it drive around."""
 
+import math
 import socket
 import urllib.error
 import urllib.request
@@ -11,12 +12,14 @@ from helpers.peer import Peer
 from helpers.processes import LIMIT_S, wait_for, wait_until_logged
 from helpers.scenes import DRIVE_LIMIT_S, World, place_of
 from helpers.surroundings import RESOLUTION_M
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.parameter import Parameter
 from std_msgs.msg import UInt32
+from std_srvs.srv import Trigger
 
 from tb_planner.ros.processes import ros_arguments
 from tb_planner.ros.publishers import LATCHED
-from tb_planner.ros.view_node import ViewNode
+from tb_planner.ros.view_node import MAX_ASKED, SHOWN, ViewNode
 
 HALL = World("""
     ##############
@@ -150,6 +153,33 @@ def test_a_mere_subscriber_to_strokes_is_not_taken_for_a_simulator(context, peer
         assert wait_for(lambda: not view._is_simulated())
     finally:
         view.destroy_node()
+
+
+@pytest.fixture
+def view_node(context, tmp_path):
+    record = Parameter('record', value=str(tmp_path / 'run.tbrun'))
+    view = ViewNode(context=context, parameter_overrides=[record, Parameter('port', value=0)])
+    yield view
+    view.destroy_node()
+
+
+def test_values_of_a_planner_that_no_page_can_show_are_left_out(view_node):
+    """Anybody may publish events in a planner's name; each page would get its megabytes, and NaN is no JSON."""
+    planner = view_node._planner
+    for name, value in (('weight', 2.0), ('algorithm', 'x' * 10**6), ('weight', math.nan), ('weight', [1.0] * 10**6)):
+        event = ParameterEvent(node='/tb_planner', changed_parameters=[Parameter(name, value=value).to_parameter_msg()])
+        planner._see_event(event)
+    assert planner.values is not None
+    assert {name: planner.values.get(name) for name in SHOWN} == {'algorithm': None, 'weight': 2.0}
+
+
+def test_requests_to_a_planner_that_does_not_respond_do_not_pile_up(view_node, peer):
+    planner = view_node._planner
+    peer.node.create_service(Trigger, 'tb_planner/cancel', print)  # the peer does not spin
+    assert wait_for(planner._cancel.service_is_ready)
+    for _ in range(MAX_ASKED + 10):
+        planner.cancel(print)
+    assert len(planner._cancel._pending_requests) == MAX_ASKED
 
 
 FACTS = 'document.getElementById("facts").textContent'
