@@ -74,6 +74,8 @@ class PathClient:
 
     def forget(self) -> None: ...
 
+    def rest(self) -> None: ...
+
     def tick(self, context: TickContext, budget: TickBudget) -> None:
         raise NotImplementedError
 

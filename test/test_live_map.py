@@ -234,6 +234,26 @@ def test_a_planner_walks_on_what_is_fetched_as_on_a_grid_of_its_own(corner_cutti
             assert (following.route, following.restarts) == (observing.route, observing.restarts)
 
 
+def test_no_search_has_memory_before_it_begins_or_once_spare_searches_are_dropped():
+    """16 bytes a cell, for which an idle robot has no use."""
+    live_map, geometry = LiveMap(RULES['weighted']), MapGeometry(9, 9, 0.05)
+    live_map.drop_spare_searches()
+    live_map.full(np.zeros((9, 9), np.int8), geometry)
+    first = live_map.latest().grid
+    assert not first.has_spare_search
+    planner = TimeBoundedPlanner(first, (0, 0), (8, 8))
+    live_map.full(30 * np.eye(9, dtype=np.int8), geometry)
+    live_map.drop_spare_searches()
+    planner.search()
+    assert planner.route[-1] == (8, 8), 'a search that is used stays'
+    planner.release()
+    second = live_map.latest().grid
+    assert second.has_spare_search
+    live_map.drop_spare_searches()
+    assert not first.has_spare_search
+    assert not second.has_spare_search
+
+
 def test_a_map_with_the_same_values_is_no_update():
     live_map = LiveMap(RULES['inflated'])
     occupancy = occupancy_of(bytes(range(200)), (10, 20))

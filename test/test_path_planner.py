@@ -140,6 +140,30 @@ def test_equal_goals_in_a_row_add_nothing():
     assert np.hypot(*np.diff(result.path.points_m, axis=0).T).min() > 0
 
 
+def test_after_a_rest_a_path_stays_and_an_unfinished_search_begins_again():
+    client = Client(picture(WALL_WITH_DOORS), algorithm=tba_star())
+    ask = {'k': 20}
+    assert client.ask((0.35, 0.55), (1.75, 0.55), **ask).status == S.SEARCHING
+    assert not client.grid.has_spare_search
+    client.path_planner.rest()
+    assert client.grid.has_spare_search
+    found = client.ask((0.35, 0.55), (1.75, 0.55))
+    assert client.cost(found) == pytest.approx(shortest(client.values, (3, 5), (17, 5)))
+    client.path_planner.rest()
+    assert client.ask((0.35, 0.55), (1.75, 0.55)).path is found.path
+
+
+def test_after_a_rest_there_is_still_no_path():
+    blocked = picture(WALL_WITH_DOORS)
+    blocked[:, 9] = True
+    client = Client(blocked)
+    for _ in range(2):
+        assert client.ask((0.35, 0.55), (1.75, 0.55)).status == S.NO_VALID_PATH
+        assert not client.grid.has_spare_search
+        client.path_planner.rest()
+        assert client.grid.has_spare_search
+
+
 def zigzag(count):
     """Goals some cells apart on a map of 60 x 30 cells."""
     return [(0.25 + 0.4 * (i % 14), 0.25 + 0.3 * (i // 14 % 8)) for i in range(count)]

@@ -1,5 +1,9 @@
 """The route as the agent's driver sees it: its cells, its version, and the agent's progress along it."""
 
+import mmap
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers.strategies import problems, repainted, restarting_algorithms
@@ -18,6 +22,7 @@ from tb_planner import (
     tba_star,
     tbaa_star,
 )
+from tb_planner.search import pages
 
 FAR = 10**6
 
@@ -234,6 +239,53 @@ def test_a_second_planner_on_a_grid_has_memory_of_its_own():
     other.step()
     assert one.route[-1] == (29, 0)
     assert other.route[-1] == (29, 8)
+
+
+def resident_bytes():
+    return int(Path('/proc/self/statm').read_text().split()[1]) * mmap.PAGESIZE
+
+
+def test_the_memory_of_spare_searches_goes_back_to_the_system():
+    side = 1500
+    grid = Grid(np.zeros((side, side), bool))
+    grid.prepare()
+    before = resident_bytes()
+    grid.drop_spare_searches()
+    assert before - resident_bytes() > 0.9 * 16 * side**2
+    assert find_path(grid, (0, 0), (side - 1, 0)).status == Status.AT_GOAL
+
+
+@pytest.mark.parametrize(
+    'algorithm', [tba_star(), tb_wa_star(3.0), tbaa_star(), tba_star(ties='larger_g', shortcut=True)]
+)
+def test_a_search_that_begins_while_its_memory_is_taken_does_as_any_other(algorithm):
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        plain = Grid(np.where(rng.random((400, 400)) < 0.3, np.inf, 1 + 9 * rng.random((400, 400))))
+        ahead = Grid.all_blocked(400, 400, weighted=True)
+        ahead.write(plain.cost_u16, ahead.box)
+        ends = [plain.nearest_free(cell, 20) for cell in ((0, 0), (399, 399))]
+        runs = []
+        for grid in (plain, ahead):
+            planner = TimeBoundedPlanner(grid, *ends, algorithm, k=500)
+            while planner.status != Status.NO_PATH and not planner.goal_found:
+                planner.search()
+            runs.append((planner.status, planner.route, planner.figures, planner.open_size))
+        assert runs[0] == runs[1]
+        for thread in threading.enumerate():
+            if thread.name == 'search_memory':
+                thread.join()
+        assert not planner.is_taking_memory
+
+
+def test_taking_and_giving_back_memory_touches_no_other_memory():
+    arrays = [np.full(n, n % 256, np.uint8) for n in (1, 4095, 4096, 10_000, 3 * 4096)]
+    pages.take(arrays)
+    assert [int(array.sum(dtype=int)) for array in arrays] == [n * (n % 256) for n in map(len, arrays)]
+    large = np.arange(3 * 4096, dtype=np.uint8)
+    for part in (large[:4000], large[4000:4097], large[-5000:-4096]):  # no part has a whole page
+        pages.give_back([part[:4000]])
+    assert np.array_equal(large, np.arange(3 * 4096, dtype=np.uint8))
 
 
 # ------------------------------------------------------------------ settings

@@ -143,6 +143,11 @@ class LiveMap:
             here.swap()
         return is_fetched
 
+    def drop_spare_searches(self) -> None:
+        """For the worker: gives back the memory of searches that nobody uses."""
+        if self._map is not None:
+            self._map.grid.drop_spare_searches()
+
     # -------------------------------------------------------------------------------------------------- inside
     def _put(self, offer: MapUpdate | None) -> None:
         """Offers an update to the reader, or nothing."""
@@ -166,8 +171,6 @@ class LiveMap:
         for tile in grid.box.tiles(self._tile):
             grid.write(conversion.terrain(occupancy, tile), tile)
         grid.check_room()
-        if not grid.has_spare_search:  # taken by the first search, its memory makes single ticks ten times as long
-            grid.prepare()
         self._retired, self._map = before, _Map(geometry, occupancy, conversion, grid, grid.twin())
         for tile in grid.box.tiles(self._tile):  # the other one is empty, and takes its memory with the first change
             self._mark(self._map.differing, tile)

@@ -158,9 +158,10 @@ class _Queue:
 
     messages: list[_Message] = field(default_factory=list)
     settings: MapSettings | None = None
+    drops_spare_searches: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.messages) or self.settings is not None
+        return bool(self.messages) or self.settings is not None or self.drops_spare_searches
 
     def add_map(self, message: _Message) -> None:
         maps = [i for i, waiting in enumerate(self.messages) if waiting.is_map]
@@ -236,6 +237,12 @@ class MapWorker:
             self._queue.settings = settings
             self._changed.notify()
 
+    def drop_spare_searches(self) -> None:
+        """Gives back the memory of searches that nobody uses, 16 bytes a cell each. The next search takes new one."""
+        with self._changed:
+            self._queue.drops_spare_searches = True
+            self._changed.notify()
+
     @property
     def is_idle(self) -> bool:
         """Whether every message so far is in the grids, or dropped."""
@@ -266,6 +273,8 @@ class MapWorker:
         if work.settings is not None:
             self._settings = work.settings
             self.intake.use_settings(work.settings)
+        if work.drops_spare_searches:
+            self.intake.source.live_map.drop_spare_searches()
         first = 0
         for i in reversed(range(len(work.messages))):
             message = work.messages[i]

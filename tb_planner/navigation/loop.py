@@ -139,6 +139,9 @@ class PathHandler(Protocol):
     def forget(self) -> None:
         """Drops paths and searches: the map's frame has changed."""
 
+    def rest(self) -> None:
+        """Drops searches, of which nobody waits for one."""
+
     def tick(self, context: TickContext, budget: TickBudget) -> None: ...
 
 
@@ -335,6 +338,16 @@ class PlannerLoop:
         context = TickContext(now_s, self.frame, pose, self.map, None, map_lost, self._maps_seen)
         for handler in self.path_handlers:
             handler.tick(context, self._early_budget)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is neither a goal nor a request."""
+        return self.navigator.goal is None and not any(one.has_request for one in self.path_handlers)
+
+    def rest(self) -> None:
+        """Leaves the memory of all searches to the grid, while the loop is idle."""
+        for handler in self.path_handlers:
+            handler.rest()
 
     def _refill_early_budget(self) -> None:
         """A goal of the navigator's leaves half of the budget to requests."""

@@ -195,6 +195,11 @@ class PathPlanner:
         reached = f': it has reached {found} of {goals} goals' if goals > 1 else ''
         return PathResult(PathStatus.SEARCHING, f'the search is not finished{reached}')
 
+    def rest(self) -> None:
+        """Leaves the memory of a search that no request waits for to the grid. A further request for the same goals
+        gets the same path, or a new search."""
+        self._segment_planner.stop()
+
     @property
     def has_path(self) -> bool:
         """Whether there is a path to all goals of the last request."""

@@ -54,6 +54,9 @@ FULL_COLLECTION = 1000
 """Python examines all objects for garbage this much more rarely than its young ones, not 10 times: the long paths for
 Nav2, thousands of poses each and kept for ten seconds, made it take up to 100 ms, for which every thread waits."""
 
+REST_S = 10
+"""A node that has been without goals and requests for so long gives the memory of its search back. The pauses of a
+behaviour tree are shorter."""
 BEFORE_TICK_S = 0.002
 """Path requests that arrive this short before a tick are left to the tick, so that it is not late."""
 MAX_LABEL = 64
@@ -267,6 +270,7 @@ class ActivePlanner:
         self._waiting_s = 0.0  # for a first map or pose
         self._warned_missing = ''  # what the last such warning named
         self._without_clock_s = 0.0
+        self._idle_s = 0.0  # since the last goal or request
         self._recorder: Recorder | None = None
         self._follower: PathFollower | None = None
         self._stats = TickStats(parameters.period_s)
@@ -330,6 +334,7 @@ class ActivePlanner:
 
     def _serve_paths(self, nav2: Nav2Planner, undo: ExitStack) -> None:
         def serve_soon() -> None:
+            self._idle_s = 0.0
             if (executor := self._node.executor) is not None:
                 executor.create_task(self._serve_requests)
 
@@ -431,6 +436,7 @@ class ActivePlanner:
         except Exception:  # the node goes on
             self._log.error('goal', f'goal not used: {traceback.format_exc()}')
         else:
+            self._idle_s = 0.0
             self._diagnostics.new_goal()
             self._node.get_logger().info(f'new goal {_text_of(goal)}')
 
@@ -492,10 +498,18 @@ class ActivePlanner:
         self._warn_what_is_missing()
         if self._nav2 is not None:
             self._nav2.expire()
+        self._rest_if_idle()
         if self._recorder is not None and self._recorder.error:
             self._log.error('record', f'the run is not recorded any more: {self._recorder.error}')
         self._guarded('diagnostics', lambda: self._diagnostics.publish(self._now_s()))
         self._guarded('markers', self._diagnostics.publish_for_rviz)
+
+    def _rest_if_idle(self) -> None:
+        """A second has passed."""
+        self._idle_s = self._idle_s + 1.0 if self.loop.is_idle else 0.0
+        if self._idle_s == REST_S:
+            self.loop.rest()
+            self._worker.drop_spare_searches()
 
     def _warn_what_is_missing(self) -> None:
         """Warns that the first map or pose is missing: every five seconds if there is a goal, otherwise once."""

@@ -438,6 +438,9 @@ class ComputePathHandler:
         self._planner = self._new_planner()
         self._request = self._placed = self._message = None
 
+    def rest(self) -> None:
+        self._planner.rest()
+
     def tick(self, context: TickContext, budget: TickBudget) -> None:
         request = self._server.current()
         share = None if request is None else budget.share()  # the time for the map counts, too

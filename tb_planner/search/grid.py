@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tb_planner.errors import BadInput
 from tb_planner.geometry import Box, Cell
-from tb_planner.search import kernel
+from tb_planner.search import kernel, pages
 from tb_planner.search.cells import Marks, all_opened, all_stale, differences, legal_moves, store
 from tb_planner.search.grid_math import DIAGONAL, MAX_G
 
@@ -91,9 +92,11 @@ class Grid:
     def all_blocked(
         cls, width: int, height: int, *, weighted: bool, neighbours: int = 8, corner_cutting: bool = False
     ) -> Grid:
-        """A grid without free cells, for write(). Its memory is taken only there."""
+        """A grid without free cells, for write(). Its memory is taken only there, and that of a new search in a thread
+        while the search begins."""
         grid = cls.__new__(cls)
         grid._make((height, width), neighbours, corner_cutting, weighted)
+        grid._takes_memory_ahead = True
         return grid
 
     def twin(self) -> Grid:
@@ -101,6 +104,7 @@ class Grid:
         twin = Grid.__new__(Grid)
         twin._make((self.height, self.width), self.neighbours, self.corner_cutting, self.weighted)
         twin._spare_searches = self._spare_searches
+        twin._takes_memory_ahead = self._takes_memory_ahead
         return twin
 
     def _make(self, shape: tuple[int, ...], neighbours: int, corner_cutting: bool, weighted: bool) -> None:
@@ -119,6 +123,7 @@ class Grid:
         self._total = 0
         self._cells_of_cost = np.zeros(2**16 if weighted else 0, np.int32)
         self._spare_searches: list[kernel.Search] = []
+        self._takes_memory_ahead = False
 
     def __repr__(self) -> str:
         blocked = np.count_nonzero(self.cost_u16 == BLOCKED)
@@ -139,9 +144,13 @@ class Grid:
 
     def take_search(self) -> kernel.Search:
         """A spare search if there is one, else a new one."""
-        if not self._spare_searches:
-            return self.new_search()
-        search = self._spare_searches.pop()
+        try:
+            search = self._spare_searches.pop()
+        except IndexError:
+            search = self.new_search()
+            if self._takes_memory_ahead:
+                _take_memory_of(search)
+            return search
         search.use_grid(self.legal_moves.reshape(-1), self.cost_u16.reshape(-1))
         search.set_lowest_cost(self.lowest_cost)
         return search
@@ -149,6 +158,15 @@ class Grid:
     def keep_search(self, search: kernel.Search) -> None:
         """Keeps a search on this grid, or on its twin, for the next take_search()."""
         self._spare_searches.append(search)
+
+    def drop_spare_searches(self) -> None:
+        """Gives the memory of spare searches back to the system. Another thread may take a search meanwhile."""
+        while True:
+            try:
+                search = self._spare_searches.pop()
+            except IndexError:
+                return
+            pages.give_back(search.arrays())
 
     @property
     def has_spare_search(self) -> bool:
@@ -336,6 +354,19 @@ class Grid:
 _BITS = np.array(  # by dy + 1 and dx + 1
     [[NORTH_WEST, NORTH, NORTH_EAST], [WEST, 0, EAST], [SOUTH_WEST, SOUTH, SOUTH_EAST]], np.uint8
 )
+
+
+def _take_memory_of(search: kernel.Search) -> None:
+    """Takes a new search's memory in a thread. If the search did all of that, its first path would take ten times as
+    long."""
+    arrays = search.arrays()
+
+    def take() -> None:
+        pages.take(arrays)
+        search.taking_memory = False
+
+    search.taking_memory = True
+    threading.Thread(target=take, name='search_memory', daemon=True).start()
 
 
 def nearest_marked(marks: NDArray[np.generic], box: Box, cell: Cell, tolerance: int) -> Cell | None:

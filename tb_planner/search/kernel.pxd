@@ -75,6 +75,7 @@ cdef class Search:
     cdef long long trace_steps
     cdef long long trace_steps_found
     cdef public bint pause_when_found
+    cdef public bint taking_memory  # a thread takes the memory of the arrays from the system
     # the tree
     cdef unsigned long long[::1] word
     cdef unsigned int search

@@ -106,7 +106,7 @@ class Search:
         self.logged = self.log_taken = 0
         self.search = self.swept = self.learned_searches = self.path = self.trail_length = self.intervals_left = 0
         self.route_version = 0
-        self.sliced = self.pause_when_found = self.log_is_new = False
+        self.sliced = self.pause_when_found = self.log_is_new = self.taking_memory = False
         self.forget_figures()
         self.expected = self.turn = 0
         self.configure(1, 1)

@@ -37,6 +37,9 @@ MIN_CHUNK = 32
 """Expansions of the smallest chunk of a timed search: some microseconds compiled, a millisecond as plain Python."""
 MAX_CHUNK_GROWTH = 8
 """A chunk is at most this many times as large as the one before."""
+MAX_NEW_MEMORY_CHUNK = 256
+"""The largest chunk while the search's memory is still being taken from the system: an expansion that has to wait for
+its memory takes a hundred times as long as others."""
 MIN_TIME_FRACTION = 0.05
 """A timed search ends when less than this fraction of its time is left: each chunk traces its path back."""
 
@@ -372,6 +375,11 @@ class TimeBoundedPlanner:
         Otherwise every interval takes what it needs, which can take longer than the search itself.
         """
         self._search.touch_memory()
+
+    @property
+    def is_taking_memory(self) -> bool:
+        """Whether a thread is taking the memory of the search from the system."""
+        return self._search.taking_memory
 
     # -------------------------------------------------------------------------------------------------- what is known
     @property
@@ -722,10 +730,10 @@ class TickBudget:
         """Searches with a share, and for one chunk at least, so that every tick makes progress."""
         return self.share().search_for(planner)
 
-    def _fitting(self, left_s: float) -> int:
+    def _fitting(self, left_s: float, most: int) -> int:
         """The expansions that half of the time left allows, since the pace may change; not many more than last time."""
         pace = self._chunk / max(self._chunk_s, 1e-9)
-        return max(min(int(left_s / 2 * pace), MAX_CHUNK_GROWTH * self._chunk), MIN_CHUNK)
+        return max(min(int(left_s / 2 * pace), MAX_CHUNK_GROWTH * self._chunk, most), MIN_CHUNK)
 
 
 class BudgetShare:
@@ -762,7 +770,8 @@ class BudgetShare:
             return status
         now_s, left_s = budget._clock(), math.inf
         while left_s > MIN_TIME_FRACTION * self._share_s:
-            chunk = budget._fitting(self._end_s - now_s)
+            most = MAX_NEW_MEMORY_CHUNK if planner.is_taking_memory else UNBOUNDED
+            chunk = budget._fitting(self._end_s - now_s, most)
             chunk_began_s, before = now_s, planner.expansions
             status = planner.search(chunk)
             now_s, expanded = budget._clock(), planner.expansions - before

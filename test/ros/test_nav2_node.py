@@ -214,6 +214,23 @@ def test_parameters_count_from_the_next_request_on(nodes, peer):
 
 
 @pytest.mark.slow
+def test_an_idle_node_gives_the_memory_of_its_search_back(nodes, peer):
+    planner = nodes.planner(nav2=True, **POINT)
+    around = PlannerPeer(peer)
+    around.maps.publish(map_message(np.zeros((2000, 2000), np.int8)))
+    around.wait_for_status('IDLE')
+    search_mb = 0.9 * 16 * 2000**2 / 2**20
+    without = memory_mb(planner)
+    client = PathClient(peer)
+    first = client.path_to(99.0, 99.0)
+    peer.wait_until(lambda: memory_mb(planner) > without + search_mb, 'the memory is taken')
+    before = memory_mb(planner)
+    peer.wait_until(lambda: memory_mb(planner) < before - search_mb, 'the memory is given back')
+    assert client.path_to(99.0, 99.0).header.stamp == first.header.stamp
+    assert client.path_to(99.0, 1.0).poses
+
+
+@pytest.mark.slow
 def test_memory_and_threads_come_back_with_every_deactivation(nodes, peer):
     planner = nodes.planner(nav2=True, autostart_node=False, expansions_per_tick=20_000, **POINT)
     around = PlannerPeer(peer)

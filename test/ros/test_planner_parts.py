@@ -19,7 +19,7 @@ from tb_planner.geometry import Pose2D
 from tb_planner.maps.map_worker import MAX_PATCHES, MapWorker
 from tb_planner.ros.diagnostics import WINDOW, Speedometer, TickStats
 from tb_planner.ros.throttled_log import SAME_KIND_S, SAME_TEXT_S, ThrottledLog
-from tb_planner.search.planner import MIN_CHUNK, TickBudget
+from tb_planner.search.planner import MAX_NEW_MEMORY_CHUNK, MIN_CHUNK, TickBudget
 
 
 # ------------------------------------------------------------------------------------------------------ search budget
@@ -86,6 +86,28 @@ def test_a_pace_that_drops_to_a_fourth_costs_one_tick_twice_its_time_at_most():
     assert not planner.goal_found
     assert max(times) <= 0.02 + 1e-4
     assert times[-1] <= 0.01 + 1e-3
+
+
+def test_chunks_are_small_while_the_searchs_memory_is_taken_from_the_system():
+    """Expansions that have to wait for their memory take a hundred times as long; the pace of the tick before does not
+    count then."""
+    planner = long_search()
+    clock = Pace(planner, 1e6)
+    budget = TickBudget(clock, search_time_s=0.01)
+    budget.search_for(planner)
+    planner._search.taking_memory = True
+    clock.expansions_a_second = 1e4
+    before = planner.expansions
+    budget.begin_tick()
+    budget.search_for(planner)
+    assert planner.expansions - before <= MAX_NEW_MEMORY_CHUNK
+    planner._search.taking_memory = False
+    clock.expansions_a_second = 1e6
+    for _ in range(2):
+        before = planner.expansions
+        budget.begin_tick()
+        budget.search_for(planner)
+    assert planner.expansions - before > 9_000
 
 
 def test_every_tick_gets_on_however_slow_the_search():
