@@ -17,13 +17,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 from tb_planner.ros.diagnostics import SUMMARY
 
 SMALL = {'robot_radius_m': 0.1, 'inflation_radius_m': 0.2}
-KEYS = [
-    *('status', 'algorithm', 'expansions_per_tick', 'tick_p50_ms', 'tick_p99_ms', 'tick_max_ms', 'tick_jitter_p99_ms'),
-    *('tick_jitter_max_ms', 'ticks', 'overruns', 'missed_ticks', 'open_size', 'searches', 'restarts', 'last_restart'),
-    *('map_age_s', 'lost_maps', 'lost_map_updates', 'pose_age_s', 'goal', 'actual_goal', 'route_length_m'),
-    *('distance_to_goal_m', 'time_to_goal_s', 'map_to_waypoint_ms', 'refused_messages', 'errors', 'last_problem'),
-    'last_problem_age_s',
-]
 
 
 def place(message):
@@ -89,11 +82,10 @@ def test_a_late_listener_gets_status_and_plan(around):
         late.close()
 
 
-def test_diagnostics_have_the_same_keys_always_and_those_of_restarts_that_occurred(around):
+def test_diagnostics_count_the_restarts_by_reason_and_describe_the_navigation(around):
     facts = around.next_facts()
     status = around.diagnostics.last.status[0]
     restarts = {key: int(value) for key, value in facts.items() if key.startswith('restarts_')}
-    assert [key for key in facts if key not in restarts] == KEYS
     assert all(restarts.values())
     assert sum(restarts.values()) == int(facts['restarts'])
     assert (status.name, status.hardware_id) == ('/tb_planner: planner', socket.gethostname())
