@@ -241,7 +241,7 @@ def path_cost(costs: Costs, path: npt.ArrayLike, corner_cutting: bool) -> float:
 
 
 def _polyline_cost(costs: Costs, points: npt.NDArray[np.floating[Any]]) -> float:
-    """Where it grazes a blocked cell that cell costs as much as the highest cost."""
+    """The cost of a polyline. A blocked cell that it grazes counts with the highest cost."""
     if not len(points):
         return float('inf')
     x, y = np.rint(points).astype(np.int64).T

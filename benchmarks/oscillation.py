@@ -41,7 +41,7 @@ WORLDS = {
     'make demo': RandomChange(rate=0.2, period_s=2.0, size_m=0.5, open_walls=False),
     'demo.launch.py': RandomChange(rate=1.0, period_s=2.0, size_m=0.3, open_walls=False),
 }
-"""Both have the office's script of obstacles, too."""
+"""Random changes, in addition to the office's script of obstacles."""
 
 DEFAULTS = PlannerParameters(weight=1.0, expansions_per_tick=100_000)
 """Those of config/nav2; the search time of a tick is enough for more expansions."""

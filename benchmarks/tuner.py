@@ -85,7 +85,7 @@ def runs(terrains: list[MapSource], problems: int, options: argparse.Namespace) 
 
 
 def row_of(study: Study) -> Row:
-    """Of what was chosen before the problems not seen were looked at: that the tuner itself takes back what clearly
+    """The row of what was chosen before the check on unseen problems: that the tuner itself takes back what clearly
     loses there does not count. It does not recommend what few problems leave unclear."""
     check, default = study.check, study.plan.default
     ours = default if study.is_inconclusive else study.chosen

@@ -23,7 +23,7 @@ from tb_planner.simulation.scenes import shared_file
 WEIGHTS = (1.0, 1.1, 1.2, 1.5, 2.0)
 PROBLEMS, REPEATS, DISTANCE = 12, 3, 0.4
 RESOLUTION_M, ROBOT_RADIUS_M, INFLATION_RADIUS_M, COST_SCALING = 0.05, 0.22, 0.7, 3.0
-"""As in nav2_bringup."""
+"""The values in nav2_bringup."""
 
 
 def costmap(occupancy: NDArray[np.int8]) -> Grid:

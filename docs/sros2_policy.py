@@ -39,7 +39,7 @@ POLICIES = {
     'planner_least_privilege.xml': {'planner': [{}]},
 }
 TF = {('topics', 'subscribe'): {'/tf', '/tf_static'}}
-"""With pose_source tf; tf2_ros need not be installed here."""
+"""What a node with pose_source tf also subscribes to; tf2_ros need not be installed here."""
 ACTION_SERVICES = ('cancel_goal', 'get_result', 'send_goal')
 
 Rules = dict[tuple[str, str], set[str]]

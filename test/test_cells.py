@@ -52,7 +52,7 @@ def test_differences_are_those_of_looking_at_every_cell(mode, drawn):
 
 
 def marked(marks, box, cells):
-    """By cell of a box: whether its chunk has this mark."""
+    """Whether the chunk of each cell of a box has this mark."""
     columns = np.arange(box.x0, box.x1) // 16 - box.x0 // 16
     return np.isin(marks, cells)[:, columns]
 

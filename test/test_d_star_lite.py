@@ -30,7 +30,7 @@ def kernel_cost(values, cells):
 
 
 def path_cost(agent):
-    """Of the agent's path; inf if there is none."""
+    """The cost of the agent's path; inf if there is none."""
     states = np.array([agent.grid.state(cell) for cell in agent.path], np.int32)
     return agent.grid.cost_of(*agent.grid.step_sums(states)) if len(states) else math.inf
 

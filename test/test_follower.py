@@ -58,7 +58,7 @@ class Robot:
 
 @dataclass
 class Drive:
-    """What happened in a drive."""
+    """The course of a drive."""
 
     planner: TimeBoundedPlanner
     robot: Robot

@@ -69,7 +69,7 @@ class Baseline(abc.ABC):
         return moves, costs, grid.width, grid.neighbours, grid.weighted, self.s_start, self.s_goal
 
     def step(self) -> Status:
-        """One interval."""
+        """Runs one interval."""
         self.run(1)
         return self.status
 

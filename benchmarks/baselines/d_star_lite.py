@@ -106,7 +106,7 @@ class DStarLiteSearch:
         self.place[s] = i
 
     def shift(self, i, j):
-        """What is at place i goes to place j."""
+        """Moves what is at place i to place j."""
         self.put(self.heap[i], j, self.key1[i], self.key2[i])
 
     def sift_up(self, s, i, key1, key2):
@@ -262,7 +262,7 @@ class DStarLiteSearch:
 
     # ---------------------------------------------------------------------- the agent
     def next_direction(self, s):
-        """Of the step from s to argmin c(s, s') + g(s')."""
+        """The direction of the step from s to argmin c(s, s') + g(s')."""
         best, least = NONE, FAR
         moves = self.moves[s]
         while moves:
@@ -322,7 +322,7 @@ class DStarLiteSearch:
         return trail
 
     def search(self, k):
-        """At most k expansions, and no move; whether the search has ended."""
+        """Makes at most k expansions, and no move; returns whether the search has ended."""
         if not self.found:
             with cython.nogil:
                 self.compute_shortest_path(k)

@@ -151,7 +151,7 @@ class LocalSearch:
             self.h[s] = self.user_given_h(s)
 
     def cost(self, s, t, d):
-        """Of the step from s to t in direction d."""
+        """The cost of the step from s to t in direction d."""
         if self.weighted:
             return self.length[d] * (self.terrain[s] + self.terrain[t])
         return self.length[d]
@@ -285,7 +285,7 @@ class LocalSearch:
 
     # ---------------------------------------------------------------------- learning
     def learn(self, f):
-        """For closed states RTAA* has h(s) := f - g(s), LSS-LRTA* h(s) := v(s)."""
+        """Learns h of the closed states: RTAA* sets h(s) := f - g(s), LSS-LRTA* h(s) := v(s)."""
         for i in range(self.reached_count):
             s = self.reached[i]
             if self.is_closed(s):
@@ -446,7 +446,7 @@ class LocalSearch:
             s -= self.offset[self.parent[s]]
 
     def direction(self, s, t):
-        """Of the legal step from s to t, or NONE."""
+        """The direction of the legal step from s to t, or NONE."""
         for d in range(8):
             if self.moves[s] & (1 << d) and s + self.offset[d] == t:
                 return d
@@ -512,7 +512,7 @@ class LocalSearch:
         self.path_left = 0
 
     def forget_learned(self):
-        """From the user-given h again; nothing waits to be updated."""
+        """Drops what was learned: h is the user-given one again."""
         if self.lesson >= LAST:
             self.lesson = 0
             self.lesson_of = zeros(self.states, np.uint32)

@@ -18,7 +18,7 @@ Costs = npt.NDArray[np.float64]
 """Traversal costs, of at least 1; inf where blocked."""
 Indices = npt.NDArray[np.int64]
 LETHAL, INFLATED_MAX = 254, 252
-"""In Nav2's costmaps: an obstacle, and the highest cost that inflation gives to a cell which is not blocked."""
+"""Costs in Nav2's costmaps: an obstacle, and the highest cost that inflation gives to a cell which is not blocked."""
 NEUTRAL, COST_FACTOR = 50, 0.8
 """NavFn counts a cell of Nav2's costmap as NEUTRAL + COST_FACTOR times its value."""
 RESOLUTION_M = 0.05
@@ -26,7 +26,7 @@ Cell = tuple[int, int]
 
 
 class GridProblem(NamedTuple):
-    """From where to where."""
+    """Start and goal."""
 
     start: Cell
     goal: Cell

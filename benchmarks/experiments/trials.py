@@ -115,7 +115,7 @@ class Task:
     seed: int
 
     def known_columns(self) -> list[Row]:
-        """What is known of its rows before."""
+        """The columns of its rows that are known before it runs."""
         same = {
             **{'experiment': self.experiment, 'part': self.part.name, 'set': self.map.set, 'map': self.map.name},
             **{'generated': self.map.generated, 'problem': self.problem, 'seed': self.seed},
@@ -211,7 +211,7 @@ class MapInstance:
         return int(aside)
 
     def _first_path_intervals(self, setting: Setting, k: int) -> int | str:
-        """In how many intervals D* Lite finds its first path; its search is made once more for it."""
+        """The number of intervals in which D* Lite finds its first path; its search is made once more for it."""
         if setting.algorithm != 'd_star_lite':
             return ''
         world, grid = self._world(setting)

@@ -64,7 +64,7 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class BenchScene:
-    """What is played, for planners in these namespaces, which are these processes."""
+    """A scene, and the planners that it is played for: their namespaces and processes."""
 
     size: int
     seconds: float
@@ -90,7 +90,7 @@ class Robot:
         self.diagnostics: list[dict[str, str]] = []
         """The planner's diagnostics."""
         self.reactions_ms: list[float] = []
-        """From the moment before a map was published to a waypoint that keeps off what is new there."""
+        """Times from just before a map was published to a waypoint that avoids what is new on it."""
         self.without_reaction = 0
         self._obstacle: tuple[Place, float, int] | None = None
         self._goals = goals
@@ -107,7 +107,7 @@ class Robot:
         return bool(self._goal.get_subscription_count() and self._poses.get_subscription_count())
 
     def forget(self) -> None:
-        """From now on it is measured; the last diagnostics are what is counted from."""
+        """Begins to measure; counts are those since the last diagnostics."""
         del self.received_ns[:], self.diagnostics[:-1], self.reactions_ms[:]
         self.without_reaction = 0
 
@@ -230,7 +230,7 @@ class Playground:
         self._updates.publish(update_message(changed, self._updates.msg_type, _HEADER))
 
     def _keep_clear(self) -> list[Box]:
-        """Where robots are and go to."""
+        """Boxes around the robots and their goals, in which nothing changes."""
         reach = round(CLEAR_M / RESOLUTION_M)
         cells = [self._geometry.cell_at(*place) for robot in self.robots for place in (robot.place, robot.goal)]
         return [Box(x - reach, y - reach, x + reach + 1, y + reach + 1) for x, y in cells]
@@ -255,7 +255,7 @@ def used_s(pids: list[int]) -> NDArray[np.float64]:
 
 
 def distance_m(point: Place, begin: Place, end: Place) -> float:
-    """From a point to the line between two places."""
+    """The distance from a point to the line between two places."""
     (x, y), (dx, dy) = np.subtract(point, begin), np.subtract(end, begin)
     along = (x * dx + y * dy) / max(dx * dx + dy * dy, 1e-12)
     part = min(max(along, 0.0), 1.0)

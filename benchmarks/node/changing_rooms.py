@@ -11,7 +11,7 @@ from tb_planner.geometry import Box, Cell
 from tb_planner.maps.costmap import OCCUPIED
 
 ROOM, DOOR, WALL = 200, 40, 2
-"""In cells: 10 m, 2 m and 0.1 m at 0.05 m a cell."""
+"""Sizes in cells: 10 m, 2 m and 0.1 m at 0.05 m a cell."""
 DRAWS = 2
 """Places drawn for each thing, since at some there is something already."""
 

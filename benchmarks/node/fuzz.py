@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MINUTES, QUICK_MINUTES = 10.0, 0.5
 INPUTS, QUICK_INPUTS = 400, 100
-"""Of a batch."""
+"""Inputs of a batch."""
 COUNTED = {
     'sent': 'sent',
     'caught': 'caught in rclpy',

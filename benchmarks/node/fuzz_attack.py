@@ -44,9 +44,9 @@ from tb_planner.ros.publishers import IN_ORDER, LATCHED
 START_S, RESPONSE_S = 60.0, 30.0
 """How long a node may take to start, and to do anything else that is expected of it."""
 REQUEST_S, AGAIN_S = 1.0, 0.5
-"""After these times a request without a response, and a goal without a path, is sent again."""
+"""Times after which a request without a response, and a goal without a path, is sent again."""
 BURST, PAUSE_S = 10, 0.005
-"""After this number of inputs the nodes have a moment to take them; they would drop the rest."""
+"""After this number of inputs comes a pause, so that the nodes take them and drop none."""
 STAYS_S, CONNECTION_S = 0.3, 0.2
 PERIOD_S = 0.05
 FIRST_TIME_S = 1000.0
@@ -222,7 +222,7 @@ class Attacker:
         target.start_mb = target.memory_mb()[0]
 
     def restart(self, target: Target) -> None:
-        """In place of a process that has ended or does not respond any more."""
+        """Starts a new process in place of one that has ended or does not respond any more."""
         assert target.process is not None
         if target.process.exit_code is None:
             target.process.send(signal.SIGKILL)

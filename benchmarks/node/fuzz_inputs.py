@@ -143,7 +143,7 @@ class FuzzInputs:
         return UUID(uuid=list(self.random.choice(self._goals)))
 
     def _parameter(self) -> Parameter:
-        """Of a name that exists, mostly; its type is one that exists, or any number."""
+        """A parameter. Its name mostly exists; its type is one that exists, or any number."""
         is_known = self.random.random() < 0.9
         value = ParameterValue()
         for name, slot in zip(value.get_fields_and_field_types(), ParameterValue.SLOT_TYPES):

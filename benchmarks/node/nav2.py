@@ -36,10 +36,10 @@ class Nav2Scenario(NamedTuple):
     algorithm: str
     search_time_s: float
     asks: tuple[str, ...]
-    """For what; each by a client of its own, of which the first is measured."""
+    """What is asked for, each by a client of its own; the first one is measured."""
     size: int = 2000
     poses: int = 0
-    """Of each request, where these are paths through poses; the map does not change then."""
+    """The number of poses of each request for a path through poses; the map does not change then."""
 
 
 ONE_PATH, NEW_PATHS, CANCELED, TOURS = 'one path', 'new paths', 'canceled', 'tours'
@@ -151,7 +151,7 @@ FIGURES = {
 
 
 def summary(rows: list[Row]) -> str:
-    """Of several repeats the one with the worst p99."""
+    """The table of the repeats with the worst p99."""
     worst = {
         name: max(group, key=lambda row: row['acknowledged_p99_ms'])
         for name, group in grouped(rows, lambda row: row['scenario']).items()

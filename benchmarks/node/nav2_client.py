@@ -24,7 +24,7 @@ from tb_planner.ros.publishers import pose_message
 
 START_LIMIT_S, RESULT_LIMIT_S = 60.0, 30.0
 SEGMENTS = 12
-"""Of a path that takes seconds to find: it is canceled before."""
+"""Segments of a path that takes seconds to find: it is canceled before."""
 CANCEL_S = (0.02, 0.15)
 PAUSE_S = (0.0, 0.05)
 """Between two requests, so that goals meet ticks at any moment."""
@@ -53,7 +53,7 @@ class Client:
         self.outcomes: Counter[str] = Counter()
 
     def ask_for_long(self, seconds: float) -> None:
-        """For the time asked for, from the first goal that is accepted on."""
+        """Asks for paths for this time, counted from the first goal that is accepted."""
         self._watch.wait_until(self._client.server_is_ready, START_LIMIT_S, 'no planner was there')
         deadline = time.monotonic() + START_LIMIT_S
         while not self._ask() and time.monotonic() < deadline:

@@ -129,7 +129,7 @@ def measured(scenario: NodeScenario, seconds: float, seed: int) -> dict[str, Any
 
 
 def start_planner(processes: Processes, namespace: str, tick_frequency: float) -> Process:
-    """With its defaults, but for the rate; all of a fleet share the map."""
+    """Starts a planner with default parameters except for its rate; the robots of a fleet share the map."""
     remaps = {'__ns': namespace, 'map': '/map', 'map_updates': '/map_updates'} if namespace else {}
     parameters = {'autostart_node': True, 'tick_frequency': tick_frequency}
     return processes.start_module('tb_planner.ros.node', ros_arguments(parameters, remaps=remaps))
@@ -143,7 +143,7 @@ def start_measuring(processes: Processes, folder: Path, module: str, scene: dict
 
 
 def wait_for(bench_world: Process, processes: Processes, limit_s: float) -> None:
-    """Until it has ended well; raises RuntimeError if that or a planner has not."""
+    """Waits until the process has ended with exit code 0; raises RuntimeError if it or a planner fails."""
     deadline = time.monotonic() + limit_s
     while bench_world.exit_code is None:
         dead = [process for process in processes.all if process.exit_code not in (None, 0)]
@@ -226,7 +226,7 @@ def best_run(rows: list[Row]) -> list[Row]:
 
 
 def missed_in_each_repeat(rows: list[Row]) -> list[str]:
-    """By scenario: in all, of all robots."""
+    """For each scenario, the ticks that all robots together missed in each repeat."""
     return [
         ', '.join(
             str(sum(row['missed_ticks'] for row in run)) for run in grouped(group, lambda row: row['repeat']).values()
@@ -236,7 +236,7 @@ def missed_in_each_repeat(rows: list[Row]) -> list[str]:
 
 
 def worst(name: str, run: list[Row]) -> float:
-    """Of several robots."""
+    """The worst value among several robots."""
     values = [row[name] for row in run if not math.isnan(row[name])] or [math.nan]
     return min(values) if name in ('ticks', 'waypoints') else max(values)
 

@@ -55,7 +55,7 @@ def runs(scenario: NodeScenario, options: argparse.Namespace) -> list[Row]:
 
 
 def figures_of(times: dict[str, Any], path: Path) -> Row:
-    """Of the ticks in which there was a goal; those before are short, and have little to record."""
+    """The figures of the ticks with a goal; those before are short, and have little to record."""
     record = read_record(path)
     began = next(event['tick'] for event in record.events if event.get('goal'))
     ticks, recording = (np.array(times[name])[began:] * 1e6 for name in ('ticks_s', 'recording_s'))

@@ -36,14 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALLOWANCE_S = 0.05
-"""For transport, conversion of the map and the duration of a tick; on a busy machine they take longer."""
+"""Time allowed for transport, conversion of the map and a tick; on a busy machine they take longer."""
 MAX_TICK_S = 0.5
 """However late a tick is, a map that is older than this and the allowance must be known."""
 SETTLE_S = 1.0
 MAX_VIOLATIONS = 1000
 """More are counted, but not kept."""
 EDGE = 1e-3
-"""In cells: lines this near to an edge may be taken for lines on either side of it."""
+"""Cells. A line this near to an edge may count as a line on either side of it."""
 ROUNDING = 1e-6
 """Relative: a map's resolution arrives as a float of 32 bits."""
 
@@ -170,7 +170,7 @@ class SafetyOracle:
         self.rules, self.period_s, self.allowance_s = rules, period_s, allowance_s
         self.judged = 0
         self.stops = 0
-        """Of those judged: the robot's own position."""
+        """The judged waypoints that were the robot's own position."""
         self.excused = 0
         self.excused_s = 0.0
         """The longest time for which a map was not known to a waypoint that was excused."""

@@ -297,7 +297,7 @@ def mean_of(name: str, rows: list[Row]) -> float:
 # ---------------------------------------------------------------------- the picture
 MEMORY = {'rss_mb': ''}
 LEAST_SPAN_MB = 4.0
-"""Of the memory's axis: less would make much of nothing."""
+"""The least span of the memory's axis: a smaller one would show noise as growth."""
 PANELS: dict[str, dict[str, str]] = {
     'memory of the planner, MB': MEMORY,
     'threads and open files': {'threads': 'threads', 'descriptors': 'open files'},

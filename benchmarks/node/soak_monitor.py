@@ -39,7 +39,7 @@ class SoakMonitor:
         """The planner's last diagnostics."""
         self.maps = self.waypoints = self.collisions = self.goals_reached = self.goals_given_up = 0
         self.latencies_ms: list[float] = []
-        """From a map to the next waypoint, both by the time of publishing; whoever reads them clears them."""
+        """Times from a map to the next waypoint, both by the time of publishing; the reader clears the list."""
         self.map_to_waypoint_ms: list[float] = []
         """The same as the planner measures it, from receipt to the first waypoint that takes the map into account."""
         self._is_up = False
@@ -78,7 +78,7 @@ class SoakMonitor:
         return is_ready and self._spin_until(lambda: self.waypoints and self.facts, limit_s)
 
     def wait(self, until_s: float) -> None:
-        """Until this time of the monotonic clock."""
+        """Spins until this time of the monotonic clock."""
         self._spin_until(lambda: False, until_s - time.monotonic())
         if time.monotonic() > self._goal_until_s:
             self.goals_given_up += 1

@@ -183,7 +183,7 @@ def _listed(some: Sequence[Case], x_name: str) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits."""
+    """A number with three digits."""
     if math.isnan(value) or math.isinf(value):
         return '–' if math.isnan(value) else '∞'
     if value == 0 or abs(value) >= 100:

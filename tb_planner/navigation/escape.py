@@ -38,7 +38,7 @@ others, if there are more, spread over all the rest, which may be on another sid
 MAX_DISTANCE = 100
 """In cells. An escape cell is never farther away, whatever the tolerance."""
 PLACES_PER_CELL = 64
-"""Where in such a part of its cell's side the robot is makes no difference."""
+"""Parts of a cell's side to which the robot's place is rounded, so that a place found before is known again."""
 MAX_REMEMBERED = 64
 """Escape cells that are kept for one window."""
 
@@ -109,7 +109,7 @@ class EscapeFinder:
         return window.found[key]
 
     def _window(self, map_update: MapUpdate, box: Box) -> _Window:
-        """With what was found there before, if it is the window of the last call."""
+        """The map in the box; the window of the last call, with what was found there, if the map is the same."""
         window = _Window.read(map_update, box)
         if self._last is None or not self._last.is_like(window):
             self._last = replace(window, terrain=window.terrain.copy())  # the grid is written to again
@@ -196,7 +196,7 @@ def _doors(
 
 
 def _filled(obstacles: NDArray[np.bool_], cells: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """With what they enclose, if none of the free cells is in there: no robot is."""
+    """The obstacles with the areas that they enclose, where none of the free cells lies: no robot is in there."""
     is_reached = np.zeros_like(obstacles)
     is_reached[[0, -1]] = is_reached[:, [0, -1]] = True
     is_reached[cells[:, 1], cells[:, 0]] = True
@@ -221,7 +221,7 @@ def _near(mask: NDArray[np.bool_], here: Point, reach: int) -> tuple[NDArray[np.
 
 
 def _widened(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """By a row above and below."""
+    """The mask, widened by a row above and below."""
     wider = mask.copy()
     wider[1:] |= mask[:-1]
     wider[:-1] |= mask[1:]
@@ -255,14 +255,14 @@ def _are_in(side: NDArray[np.bool_], places: NDArray[np.float64]) -> NDArray[np.
 
 
 def _steps(shape: tuple[int, ...], here: Point) -> NDArray[np.intp]:
-    """From the robot's cell to each cell, diagonal ones, too."""
+    """The number of steps from the robot's cell to each cell, diagonal ones included."""
     rows, columns = np.ogrid[: shape[0], : shape[1]]
     steps: NDArray[np.intp] = np.maximum(np.abs(columns - math.floor(here[0])), np.abs(rows - math.floor(here[1])))
     return steps
 
 
 def _distances(shape: tuple[int, ...], here: Point) -> NDArray[np.float64]:
-    """From the robot to the nearest point of each cell."""
+    """The distance from the robot to the nearest point of each cell."""
     rows, columns = np.ogrid[: shape[0], : shape[1]]
     dx = np.maximum(np.maximum(columns - here[0], here[0] - columns - 1), 0.0)
     dy = np.maximum(np.maximum(rows - here[1], here[1] - rows - 1), 0.0)

@@ -39,10 +39,10 @@ NOISE_DISTANCE = 1.5
 SIDE_OFFSET = 0.5
 """A waypoint farther on must also be in sight from places this far beside the robot."""
 NEAR_FRACTION = 0.4
-"""Of waypoint_distance. Robots stop short of a waypoint, so a waypoint this near is replaced by any other in sight, and
-costs do not keep it nearer."""
+"""Fraction of waypoint_distance. Robots stop short of a waypoint, so a waypoint this near is replaced by any other in
+sight, and costs do not keep it nearer."""
 STOP_FRACTION = 0.1
-"""Of waypoint_distance. Robots may stop this far before a waypoint."""
+"""Fraction of waypoint_distance. Robots may stop this far before a waypoint."""
 SAME_WAYPOINT_DISTANCE = 1.5
 """A route that passes the last waypoint within this distance still leads to it."""
 ANY_COST = 65535

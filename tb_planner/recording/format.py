@@ -200,7 +200,7 @@ def classes_of(
 
 
 def pack(head: dict[str, Any], columns: Sequence[Column] = ()) -> bytes:
-    """Encodes a chunk."""
+    """Encodes a chunk of a record."""
     head = {**head, 'columns': [[column.name, column.kind, len(column.data)] for column in columns]}
     text = json.dumps(head, separators=(',', ':'), ensure_ascii=False, allow_nan=False).encode()
     body = zlib.compress(b''.join((_LENGTH.pack(len(text)), text, *(column.data for column in columns))), LEVEL)
@@ -221,7 +221,7 @@ def inflated(body: bytes, most: int) -> bytes:
 
 
 def unpack(plain: bytes) -> Chunk:
-    """Decodes a body."""
+    """Decodes the body of a chunk, uncompressed."""
     (length,) = _LENGTH.unpack_from(plain)
     if length > LARGEST_PART:
         raise TooLarge(f'a head has {length} bytes; it must have at most {LARGEST_PART}')

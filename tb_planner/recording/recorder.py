@@ -21,7 +21,7 @@ NO_DIRECTIONS: NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
 class Recorder(RecordWriter):
-    """In each tick: navigator.tick(update, pose, recorder.searching(search)), then see(), then end_tick().
+    """Records a run. In each tick: navigator.tick(update, pose, recorder.searching(search)), then see() and end_tick().
 
     Call it from the thread that ticks. The cost of a tick depends on what is new in it; the recorder's own thread does
     the rest. That thread also reads where obstacles are. Unless ticks come in real time, it would read them too late:

@@ -70,7 +70,7 @@ class About:
     y_up: bool = True
     """Whether y points up, as in ROS; in MovingAI's maps it points down."""
     robot_radius_m: float | None = None
-    """To draw the robot to scale."""
+    """The radius with which the page draws the robot."""
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -143,7 +143,8 @@ class Frame(NamedTuple):
 
 
 TILE = 64
-"""If one cell changes, its whole tile is read: an obstacle within inflated cells changes no cost."""
+"""Side of a tile, in cells. If one cell changes, its whole tile is read: an obstacle within inflated cells changes no
+cost."""
 NEAR_CELLS = 256
 """Distance from the robot within which each chunk looks for cells that became known without a change of cost."""
 MAX_GAP_S = 600.0

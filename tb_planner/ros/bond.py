@@ -44,7 +44,7 @@ class BondState(str, enum.Enum):
     """The other side has sent nothing yet."""
     FORMED = 'formed'
     BROKEN = 'broken'
-    """It sends no more heartbeats."""
+    """The other side sends no more heartbeats."""
 
     __str__ = str.__str__
 

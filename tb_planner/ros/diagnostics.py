@@ -42,7 +42,7 @@ _FIGURES = {
     NavigationStatus.POSE_LOST: ('pose_age_s', ': the last one is {:.1f} s old'),
     NavigationStatus.MAP_LOST: ('map_age_s', ': the last one is {:.1f} s old'),
 }
-"""What is added to the message of a status, and the value in it."""
+"""By status: the value that its message gets, and the words around it."""
 
 TROUBLE = (
     NavigationStatus.NO_PATH,
@@ -164,7 +164,7 @@ class Diagnostics:
         self._speedometer.reset()
 
     def report(self, result: TickResult, now_s: float) -> None:
-        """After every tick."""
+        """Reports a tick; called after every one."""
         tick, before = result.tick, self._last
         if tick is None:
             return
@@ -184,13 +184,13 @@ class Diagnostics:
             self._publish(result, tick)
 
     def publish(self, now_s: float) -> None:
-        """Every second."""
+        """Publishes diagnostics and summary; called every second."""
         self._now_s = now_s
         if self._last is not None and self._last.tick is not None:
             self._publish(self._last, self._last.tick)
 
     def publish_for_rviz(self) -> None:
-        """Every second."""
+        """Publishes markers and expansions; called every second."""
         self._publishers.display(self._loop.navigator, self._waypoint, self._restart_places, self._loop.frame)
 
     def _count(self, result: TickResult, tick: Tick, before: TickResult | None) -> None:

@@ -134,7 +134,7 @@ class PathFollower:
         return {'controller_follows': following, 'paths_sent': self.paths_sent, 'controller_failures': self.failures}
 
     def tick(self, navigator: Navigator, result: TickResult) -> None:
-        """After a tick of the planner, also after one that failed."""
+        """Sends the controller a new path, or ends its goal; called after every tick, also after one that failed."""
         for _ in range(SPINS):  # first: the robot may have arrived; always: a late response may make it drive
             spin_once(self._executor, 0.0, self._log)
         now_s, path = self._clock(), None
@@ -196,7 +196,7 @@ class PathFollower:
             self._cancel(sent, now_s)
 
     def _cancel(self, sent: _Sent, now_s: float) -> None:
-        """By its id: the server may not have responded yet."""
+        """Cancels a goal by its id: the server may not have responded yet."""
         sent.cancels += 1
         sent.canceled_s = now_s
         response = ClientGoalHandle(self._client, sent.id, None).cancel_goal_async()

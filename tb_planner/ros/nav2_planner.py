@@ -28,7 +28,7 @@ from tb_planner.ros.throttled_log import ThrottledLog
 
 NO_NAV2 = 'nav2 is true, and nav2_msgs cannot be imported: install ros-$ROS_DISTRO-nav2-msgs, or set nav2 to false'
 INSCRIBED_COST = 253
-"""Of a Nav2 costmap; 254 is an obstacle, 255 unknown."""
+"""The cost in a Nav2 costmap of a cell within the robot's radius of an obstacle; 254 is an obstacle, 255 unknown."""
 MAX_CHECKED_POSES = 10_000
 """Poses of a path that is_path_valid takes, some 10 ms of work."""
 MAX_FOOTPRINT_LENGTH = 10_000
@@ -96,7 +96,7 @@ class Nav2Planner:
         self._handlers = []
 
     def expire(self) -> None:
-        """Every second."""
+        """Ends requests that no tick has ended in time; called every second."""
         for handler in self._handlers:
             handler.expire()
 

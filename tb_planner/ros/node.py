@@ -62,7 +62,7 @@ BEFORE_TICK_S = 0.002
 MAX_LABEL = 64
 """Characters of the label of a transition."""
 WAIT_WARNING_S = 5.0
-"""Without a clock, or without a first map or pose, for this long, the node warns what it waits for."""
+"""The node warns of what it waits for after this time without a clock, or without a first map or pose."""
 
 # a jump of the simulated clock after which the time since the last tick, pose or map means nothing
 _JUMP = JumpThreshold(min_forward=Duration(seconds=2.0), min_backward=Duration(nanoseconds=-1), on_clock_change=True)

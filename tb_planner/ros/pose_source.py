@@ -188,7 +188,7 @@ class TfPose:
 
 
 def _text_of(error: Exception) -> str:
-    """Without the full stop and the space at its end: the sentence goes on."""
+    """The error's text without a full stop at its end: the sentence goes on."""
     return str(error).rstrip(' .')
 
 

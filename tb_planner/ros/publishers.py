@@ -47,8 +47,8 @@ class RestartPlace(NamedTuple):
 
 
 class Publishers:
-    """They exist from configure to clean-up, and publish while the node is active. Those for RViz cost nothing while
-    nobody subscribes."""
+    """The publishers of the node. They exist from configure to clean-up, and publish while the node is active. Those
+    for RViz cost nothing while nobody subscribes."""
 
     def __init__(self, node: LifecycleNode) -> None:
         self._node = node
@@ -70,7 +70,7 @@ class Publishers:
         self._status.publish(String(data=status.value))
 
     def summary(self, values: Mapping[str, object]) -> None:
-        """As YAML, one line for each value: people read it, and programs can."""
+        """Publishes YAML with one line for each value: people read it, and programs can."""
         text = yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True, width=MAX_TEXT)
         self._summary.publish(String(data=text.rstrip()))
 

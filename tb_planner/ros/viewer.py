@@ -29,7 +29,7 @@ class Viewer:
 
     @property
     def outcome(self) -> str:
-        """What the wait has ended with."""
+        """How the wait has ended, in words."""
         return 'The page is open.' if self._has_come else 'The robot starts; the page can be opened at any time.'
 
     def _see_pages(self, message: UInt32) -> None:

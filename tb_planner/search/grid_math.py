@@ -55,7 +55,7 @@ def zeros(n: int, dtype: DTypeLike) -> memoryview:
 
 
 def offsets(width: int) -> memoryview:
-    """By direction: what a step adds to a state. The root's direction adds nothing."""
+    """What a step adds to a state, by direction. The root's direction adds nothing."""
     return _view(np.array([-width, 1, width, -1, 1 - width, 1 + width, width - 1, -width - 1, 0], np.int32))
 
 
@@ -69,7 +69,7 @@ def step_lengths(neighbours: int, weighted: bool) -> tuple[int, int]:
 
 
 def successor_table(neighbours: int, weighted: bool) -> memoryview:
-    """By 256 * direction from the parent + legal moves: the moves that can lead to something new.
+    """The moves that can lead to something new, by 256 * direction from the parent + legal moves.
 
     The parent has been expanded: what it reaches in one step at no greater cost than through s needs no second look.
     That is the step back and the steps next to it, whatever cells cost. Where all cost the same, it is also each side

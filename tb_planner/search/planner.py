@@ -118,7 +118,7 @@ class Expanded(NamedTuple):
     root: int
     states: NDArray[np.int32]
     directions: NDArray[np.uint8]
-    """Of the step to each state from its parent, 0 to 7 as the record format has them; 8 for the root."""
+    """The direction of the step to each state from its parent, 0 to 7 as in the record format; 8 for the root."""
     goal: int = -1
     algorithm: Algorithm | None = None
 

@@ -60,7 +60,7 @@ def is_clear(terrain, x0, y0, x1, y1, max_cost):
 
 
 def is_inside(terrain, x, y):
-    """Not so for NaN."""
+    """Whether a place is on the grid; False for NaN."""
     return 0 <= x < terrain.shape[1] and 0 <= y < terrain.shape[0]
 
 
@@ -69,7 +69,7 @@ def may_cross(terrain, x, y, max_cost):
 
 
 def is_straight_clear(terrain, u0, v0, u1, v1, max_cost):
-    """Along an axis; a line on an edge between cells touches the cells on both sides of it."""
+    """Whether a line along an axis is clear; one on an edge between cells touches the cells on both sides of it."""
     first_x, last_x = (min(u0, u1) - (u0 == u1)) >> DIGITS, (max(u0, u1) - (u0 != u1)) >> DIGITS
     first_y, last_y = (min(v0, v1) - (v0 == v1)) >> DIGITS, (max(v0, v1) - (v0 != v1)) >> DIGITS
     if first_x < 0 or first_y < 0:
@@ -82,7 +82,8 @@ def is_straight_clear(terrain, u0, v0, u1, v1, max_cost):
 
 
 def is_slope_clear(terrain, u0, v0, u1, v1, max_cost):
-    """From edge to edge of the grid; if `lead` is negative a column's edge comes first, if positive a row's."""
+    """Whether a slanted line is clear. It goes from edge to edge of the cells; if `lead` is negative the edge of a
+    column comes first, if positive that of a row."""
     step_x, step_y = 1 if u1 > u0 else -1, 1 if v1 > v0 else -1
     x, y = cell_towards(u0, u1), cell_towards(v0, v1)
     if not may_cross(terrain, x, y, max_cost):

@@ -16,7 +16,7 @@ from tb_planner.geometry import MapGeometry, Pose2D
 from tb_planner.maps.costmap import OCCUPIED
 
 TURN_ON_THE_SPOT_RAD = 0.4
-"""If the waypoint is further aside than this, the robot stops and turns before it drives on."""
+"""If the direction to the waypoint differs by more than this, the robot stops and turns before it drives on."""
 HEADING_TOLERANCE_RAD = 0.02
 
 _BRAKING = 0.8  # fraction of the limit that the robot uses to slow down; the rest is left for steering
@@ -105,7 +105,7 @@ def sweep_touches(occupancy: NDArray[np.int8], start: Point, end: Point, radius:
 def move_until_contact(
     occupancy: NDArray[np.int8], geometry: MapGeometry, start: Pose2D, end: Pose2D, radius_m: float
 ) -> tuple[Pose2D, bool]:
-    """Where the disc gets on a straight line, and whether an obstacle stopped it; its centre stays on the map."""
+    """How far the disc gets on a straight line, and whether an obstacle stopped it; its centre stays on the map."""
     a, b = geometry.to_grid(start.x_m, start.y_m), geometry.to_grid(end.x_m, end.y_m)
     radius = radius_m / geometry.resolution_m
     cells = _occupied_near(occupancy, a, b, radius)

@@ -88,7 +88,8 @@ class SimulationSettings:
 
     @property
     def clear_around_robot_m(self) -> float:
-        """From the robot's centre. The robot stops from full speed with one time step of delay."""
+        """The distance from the robot's centre within which no obstacle appears: it can stop from full speed there,
+        with one time step of delay."""
         speed = self.limits.max_speed_m_s
         stopping_distance_m = speed**2 / (2 * self.limits.max_acceleration_m_s2) + speed * self.dt_s
         return self.robot_radius_m + max(self.keep_clear_m, stopping_distance_m)

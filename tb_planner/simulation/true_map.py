@@ -41,7 +41,7 @@ class Obstacle:
     at_s: float = 0.0
     for_s: float = math.inf
     every_s: float = 0.0
-    """0: only once."""
+    """The time from one appearance to the next; 0 is only one."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -27,7 +27,7 @@ MAP_NAMES = ('map', 'global_costmap/costmap')
 GOAL_NAMES = ('goal_pose', 'move_base_simple/goal', 'goal')
 POSE_NAMES = ('pose', 'robot_pose', 'tracked_pose')
 SPARSE_NAMES = ('amcl_pose',)
-"""These poses are published only while the robot moves; TF is better, if there is any."""
+"""Names of poses that are published only while the robot moves; TF is preferred, if there is any."""
 NOT_POSES = (*GOAL_NAMES, 'waypoint', 'initialpose', 'initial_pose', 'clicked_point')
 
 

@@ -291,7 +291,8 @@ def _map_change(record: Record, replay: Replay) -> tuple[bool, Box | None]:
 
 
 def _make_occupancy_of_class() -> NDArray[np.int8]:
-    """As in Nav2's costmaps: 100 is an obstacle, 99 inflated, 1 to 98 a higher cost, -1 unknown."""
+    """The occupancy of each class of cells, as in Nav2's costmaps: 100 is an obstacle, 99 inflated, 1 to 98 a higher
+    cost, -1 unknown."""
     occupancy = np.full(256, -1, np.int8)
     occupancy[: HIGHEST_COST + 1] = np.ceil(np.arange(HIGHEST_COST + 1) * 98 / HIGHEST_COST)
     occupancy[[INFLATED, OBSTACLE]] = 99, 100

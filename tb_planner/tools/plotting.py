@@ -335,7 +335,7 @@ def _steps(line: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.f
 
 
 def _span(seen: NDArray[np.bool_]) -> slice:
-    """From the first to the last one seen, and a rim."""
+    """The places from the first to the last one seen, with a rim."""
     places = np.flatnonzero(seen)
     return slice(max(int(places[0]) - RIM, 0), min(int(places[-1]) + 1 + RIM, len(seen)))
 

@@ -158,7 +158,7 @@ class Oracle:
         return 2 * self.lowest_cost * (straight * abs(dx - dy) + diagonal * min(dx, dy))
 
     def widest_bucket(self) -> int:
-        """How wide the ranges of f are whose states are in no order but last in, first out.
+        """The width of the ranges of f within which the order is last in, first out.
 
         A power of two in the planner's units, of which a step on a map without costs has 985 or 1393: for w > 1 as wide
         as (w_h - w_g) times the cheapest step, else an eighth of that step."""

@@ -120,7 +120,7 @@ def is_free(cells: Any, path: Any) -> bool:
 
 
 class BothActions:
-    """Both actions, asked for the same."""
+    """A client that asks both actions for the same path."""
 
     def __init__(self, peer):
         self.client = PathClient(peer)

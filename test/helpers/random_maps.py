@@ -27,5 +27,5 @@ def random_problem(
 
 
 def random_rules(rng: np.random.Generator) -> dict[str, Any]:
-    """How a Grid, or a Terrain, is walked on."""
+    """Which moves a Grid, or a Terrain, allows."""
     return {'neighbours': int(rng.choice((4, 8))), 'corner_cutting': bool(rng.integers(2))}

@@ -23,7 +23,7 @@ from tb_planner.search.algorithms import takes_weight
 
 DENSITIES = (0.0, 0.15, 0.3, 0.45)
 OPERATIONS = 60
-"""In one game."""
+"""Operations of one game."""
 
 
 class Game:

@@ -35,11 +35,11 @@ from tb_planner.search.grid import Grid
 
 GOAL = Pose2D(8.0, 5.0)
 A_MOMENT_S = 0.3
-"""In which messages come and go."""
+"""Time in which messages come and go."""
 
 
 class Planner:
-    """A session that drives a controller, tick by tick; `now_s` is the time."""
+    """Drives a controller, tick by tick; `now_s` is the time."""
 
     def __init__(self, node):
         self.now_s = 100.0
@@ -173,7 +173,7 @@ def wait_in_vain(planner, server):
 
 
 def test_a_path_that_is_accepted_late_has_ended_before_the_next_one_is_sent(scripted):
-    """They would be ended together, or both be followed."""
+    """Two goals at once would be ended together, or both be followed."""
     planner, server = scripted
     wait_in_vain(planner, server)
     planner.now_s += RETRY_S + 0.01

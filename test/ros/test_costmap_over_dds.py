@@ -74,7 +74,7 @@ def wall(*doors):
 
 
 OPEN = [inflated(wall(0, 1)), inflated(wall(0)), inflated(wall(1))]
-"""Both doors, the first, the second."""
+"""The maps with both doors open, with the first one, and with the second one."""
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ REFERENCE = (ROOT / 'docs' / 'reference.md').read_text()
 NAV2_PAGE = (ROOT / 'docs' / 'nav2.md').read_text()
 ALL_FILES = sorted((ROOT / 'launch').glob('*.launch.py'))
 FOR_NAV2 = [file for file in ALL_FILES if file.name.startswith('nav2_')]
-"""These have a page of their own."""
+"""Launch files that docs/nav2.md describes."""
 FILES = [file for file in ALL_FILES if file not in FOR_NAV2]
 PARAMETERS = {**specs(SimulatorParameters), **specs(PlannerParameters)}
 STARTS_S = 60.0
