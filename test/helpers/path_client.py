@@ -13,6 +13,10 @@ from helpers.processes import LIMIT_S
 from helpers.surroundings import RESOLUTION_M, pose_stamped
 
 MANY = QoSProfile(depth=256)
+POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'pose_timeout_s': 60.0}
+"""Parameters of a planner for a robot without a radius; a busy computer may publish no pose for seconds."""
+PATIENT = {**POINT, 'max_planning_time_s': 30.0}
+"""The same, and time enough for a path on a busy computer."""
 STATUSES = {
     GoalStatus.STATUS_SUCCEEDED: 'succeeded',
     GoalStatus.STATUS_ABORTED: 'aborted',

@@ -15,18 +15,10 @@ from rclpy.action import ActionClient
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
 from helpers.controller_server import ControllerServer, FollowPath
-from helpers.path_client import PathClient, is_free, points
+from helpers.path_client import PATIENT, PathClient, is_free, points
 from nav2_msgs.action import ComputePathToPose
 
-POINT = {
-    'robot_radius_m': 0.0,
-    'inflation_radius_m': 0.0,
-    'bond_heartbeat_period': 0.0,
-    'max_planning_time_s': 30.0,
-    'pose_timeout_s': 60.0,
-}
-"""And time enough for a busy computer."""
-SLOW = {**POINT, 'expansions_per_tick': 30, 'max_planning_time_s': 60.0}
+SLOW = {**PATIENT, 'expansions_per_tick': 30, 'max_planning_time_s': 60.0}
 """A search that takes seconds, not milliseconds."""
 LONG_S = 60.0
 
@@ -41,7 +33,7 @@ def begin(nodes, peer, around):
     """Starts a planner on a map, and gives a client to ask it for paths."""
 
     def begin_with(cells=None, **parameters):
-        begin_with.planner = nodes.planner(nav2=True, **{**POINT, **parameters})
+        begin_with.planner = nodes.planner(nav2=True, **{**PATIENT, **parameters})
         around.maps.publish(map_message(open_terrain() if cells is None else cells))
         around.wait_for_status('IDLE')
         peer.wait_until(lambda: around.diagnostics and around.facts['map_age_s'], 'the map is taken in')
@@ -299,7 +291,7 @@ def test_both_actions_and_a_navigating_robot_share_a_tick(begin, around):
 
 # ------------------------------------------------------------------------------------------------------ while inactive
 def test_goals_are_rejected_while_the_planner_is_not_active(nodes, peer, around):
-    planner = nodes.planner(nav2=True, autostart_node=False, **POINT)
+    planner = nodes.planner(nav2=True, autostart_node=False, **PATIENT)
     assert around.change_state('configure')
     client = PathClient(peer)
     assert not client.ask((8.0, 5.0)).is_accepted

@@ -19,17 +19,10 @@ from nav_msgs.msg import Path as PathMessage
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
 from helpers.controller_server import ControllerServer
-from helpers.path_client import PathClient, points
+from helpers.path_client import PATIENT, PathClient, points
 from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose, FollowPath
 from nav2_msgs.srv import IsPathValid
 
-POINT = {
-    'robot_radius_m': 0.0,
-    'inflation_radius_m': 0.0,
-    'bond_heartbeat_period': 0.0,
-    'max_planning_time_s': 30.0,
-    'pose_timeout_s': 60.0,
-}
 OTHERS = Path(sys.prefix, 'nav2_definitions')
 SKIPPED = {'jazzy': (True, True), 'kilted': (False, True), 'lyrical': (False, False)}
 """Whether a distribution lacks what came with Kilted, and with Lyrical."""
@@ -44,7 +37,7 @@ def has(message, *fields):
 @pytest.fixture(scope='module')
 def around(shared_nodes, shared_peer):
     """One planner for all tests here, but for the one with a controller."""
-    shared_nodes.planner(nav2=True, **POINT)
+    shared_nodes.planner(nav2=True, **PATIENT)
     around = PlannerPeer(shared_peer)
     around.wait_for_status('IDLE')
     return around
@@ -92,7 +85,7 @@ def test_an_unknown_planner_is_an_error_and_since_lyrical_no_reason_to_accept_a_
 
 
 def test_a_controller_gets_the_path_and_its_feedback_is_taken(nodes):
-    nodes.planner(nav2=True, output='follow_path', remaps={'__ns': '/driven'}, **POINT)
+    nodes.planner(nav2=True, output='follow_path', remaps={'__ns': '/driven'}, **PATIENT)
     peer = Peer('other', namespace='/driven')
     around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))

@@ -9,11 +9,9 @@ from tb_planner.navigation.path_planner import MAX_GOALS
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
-from helpers.path_client import BothActions, codes_of
+from helpers.path_client import PATIENT, BothActions, codes_of
 from nav2_msgs.action import ComputePathThroughPoses, ComputePathToPose
 
-POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'pose_timeout_s': 60.0}
-PATIENT = {**POINT, 'max_planning_time_s': 30.0}
 TO_POSE, THROUGH_POSES = ComputePathToPose.Result, ComputePathThroughPoses.Result
 
 

@@ -10,10 +10,7 @@ from tb_planner.ros.processes import ros_arguments
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
-from helpers.path_client import BothActions, PathClient, codes_of, points
-
-POINT = {'robot_radius_m': 0.0, 'inflation_radius_m': 0.0, 'bond_heartbeat_period': 0.0, 'pose_timeout_s': 60.0}
-PATIENT = {**POINT, 'max_planning_time_s': 30.0}
+from helpers.path_client import PATIENT, POINT, BothActions, PathClient, codes_of, points
 
 BROKEN = """
 import sys

@@ -15,18 +15,9 @@ from tb_planner.ros.processes import ros_arguments
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
-from helpers.path_client import PathClient, points
+from helpers.path_client import PATIENT, PathClient, points
 from nav2_msgs.action import ComputePathToPose
 from nav2_msgs.srv import IsPathValid
-
-POINT = {
-    'robot_radius_m': 0.0,
-    'inflation_radius_m': 0.0,
-    'bond_heartbeat_period': 0.0,
-    'max_planning_time_s': 30.0,
-    'pose_timeout_s': 60.0,
-}
-"""And time enough for a busy computer."""
 
 WITHOUT_NAV2 = """
 import sys
@@ -42,7 +33,7 @@ def services_of(peer, node):
 
 # ------------------------------------------------------------------------------------------------------ names
 def test_without_nav2_there_are_no_actions_and_services_of_it(nodes, peer):
-    nodes.planner(**POINT)
+    nodes.planner(**PATIENT)
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     assert 'tb_planner_actions' not in peer.node.get_node_names()
@@ -51,7 +42,7 @@ def test_without_nav2_there_are_no_actions_and_services_of_it(nodes, peer):
 
 def test_actions_have_the_names_that_they_are_given(nodes, peer):
     names = {f'compute_path_{end}_action': f'tb_planner/compute_path_{end}' for end in ('to_pose', 'through_poses')}
-    nodes.planner(nav2=True, **POINT, **names)
+    nodes.planner(nav2=True, **PATIENT, **names)
     around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
@@ -66,7 +57,7 @@ def test_actions_have_the_names_that_they_are_given(nodes, peer):
 
 
 def test_a_renamed_planner_in_a_namespace_has_its_actions_there(nodes):
-    nodes.planner(nav2=True, remaps={'__ns': '/robot1', '__node': 'planner_server'}, **POINT)
+    nodes.planner(nav2=True, remaps={'__ns': '/robot1', '__node': 'planner_server'}, **PATIENT)
     peer = Peer('other', namespace='/robot1')
     try:
         around = PlannerPeer(peer, node='planner_server')
@@ -114,7 +105,7 @@ def straight(*places, frame='map'):
 
 
 def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
-    nodes.planner(nav2=True, **POINT)
+    nodes.planner(nav2=True, **PATIENT)
     around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
@@ -137,7 +128,7 @@ def test_is_path_valid_looks_at_what_is_ahead_of_the_robot(nodes, peer):
 
 
 def test_is_path_valid_is_false_without_a_map_without_poses_with_too_many_and_in_another_frame(nodes, peer):
-    nodes.planner(nav2=True, **POINT)
+    nodes.planner(nav2=True, **PATIENT)
     around = PlannerPeer(peer)
     around.wait_for_status('IDLE')
     good = straight((2.0, 5.0), (3.0, 5.0))
@@ -152,7 +143,7 @@ def test_is_path_valid_is_false_without_a_map_without_poses_with_too_many_and_in
 
 # ------------------------------------------------------------------------------------------------------ time and memory
 def test_a_request_ends_in_time_although_simulated_time_does_not_advance(nodes, peer):
-    nodes.planner(nav2=True, use_sim_time=True, **{**POINT, 'max_planning_time_s': 0.5})
+    nodes.planner(nav2=True, use_sim_time=True, **{**PATIENT, 'max_planning_time_s': 0.5})
     client = PathClient(peer)
     around = PlannerPeer(peer)
     peer.wait_until(lambda: client.ask((8.0, 5.0)).is_accepted, 'the planner is active')
@@ -164,7 +155,7 @@ def test_a_request_ends_in_time_although_simulated_time_does_not_advance(nodes, 
 
 def test_a_request_has_its_result_before_the_next_tick(nodes, peer):
     """Simulated time stands still after the first ticks, so that no further tick can serve it."""
-    nodes.planner(nav2=True, use_sim_time=True, **POINT)
+    nodes.planner(nav2=True, use_sim_time=True, **PATIENT)
     around, client, clock = PlannerPeer(peer), PathClient(peer), SimulatedClock(peer, 100.0)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
@@ -181,7 +172,7 @@ def test_a_request_has_its_result_before_the_next_tick(nodes, peer):
 
 def test_a_request_after_one_that_failed_waits_for_the_next_map(nodes, peer):
     """A behaviour tree clears the costmap between the two; planner_server waits for its costmap, too."""
-    nodes.planner(nav2=True, **POINT)
+    nodes.planner(nav2=True, **PATIENT)
     around, client = PlannerPeer(peer), PathClient(peer)
     closed = open_terrain()
     closed[:, 50] = 100
@@ -199,7 +190,7 @@ def test_a_request_after_one_that_failed_waits_for_the_next_map(nodes, peer):
 
 
 def test_parameters_count_from_the_next_request_on(nodes, peer):
-    nodes.planner(nav2=True, **POINT)
+    nodes.planner(nav2=True, **PATIENT)
     around = PlannerPeer(peer)
     around.maps.publish(map_message(open_terrain()))
     around.wait_for_status('IDLE')
@@ -215,7 +206,7 @@ def test_parameters_count_from_the_next_request_on(nodes, peer):
 
 @pytest.mark.slow
 def test_an_idle_node_gives_the_memory_of_its_search_back(nodes, peer):
-    planner = nodes.planner(nav2=True, **POINT)
+    planner = nodes.planner(nav2=True, **PATIENT)
     around = PlannerPeer(peer)
     around.maps.publish(map_message(np.zeros((2000, 2000), np.int8)))
     around.wait_for_status('IDLE')
@@ -232,7 +223,7 @@ def test_an_idle_node_gives_the_memory_of_its_search_back(nodes, peer):
 
 @pytest.mark.slow
 def test_memory_and_threads_come_back_with_every_deactivation(nodes, peer):
-    planner = nodes.planner(nav2=True, autostart_node=False, expansions_per_tick=20_000, **POINT)
+    planner = nodes.planner(nav2=True, autostart_node=False, expansions_per_tick=20_000, **PATIENT)
     around = PlannerPeer(peer)
     cells = np.zeros((1500, 1500), np.int8)
     cells[::30, ::7] = 100

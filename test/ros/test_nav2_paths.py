@@ -11,16 +11,9 @@ from tb_planner.ros.publishers import quaternion_of
 
 pytest.importorskip('nav2_msgs', reason='nav2_msgs is not installed')
 
-from helpers.path_client import PathClient, is_free, points
+from helpers.path_client import PATIENT, PathClient, is_free, points
 
-PARAMETERS = {
-    'robot_radius_m': 0.0,
-    'inflation_radius_m': 0.0,
-    'bond_heartbeat_period': 0.0,
-    'max_planning_time_s': 30.0,
-    'pose_timeout_s': 60.0,
-    'path_tolerance_m': 0.5,
-}
+PARAMETERS = {**PATIENT, 'path_tolerance_m': 0.5}
 
 
 @pytest.fixture(scope='module')
