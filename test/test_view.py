@@ -203,6 +203,19 @@ def test_a_browser_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeyp
     assert wait_for(lambda: not any(map(is_running, pids)))  # the child is not ours to wait for
 
 
+@pytest.mark.parametrize(
+    'script', ['setTimeout(() => null.x)', 'try { null.x } catch (error) { console.error(error) }']
+)
+def test_a_bug_in_a_script_ends_the_wait_for_the_page(browser, script):
+    page = browser.open('about:blank')
+    try:
+        page.run(f'console.error(new Error("the record is cut off")), 0; {script}')
+        with pytest.raises(BrowserError, match='TypeError: Cannot read'):
+            page.wait_for('false')
+    finally:
+        page.close()
+
+
 def test_a_page_that_is_loaded_anew_while_it_is_asked_is_asked_again(browser, example):
     page = browser.open(example[1].as_uri())
     page.wait_for(LOADED)

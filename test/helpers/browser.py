@@ -218,8 +218,11 @@ class Page:
         return result['result'].get('value')
 
     def wait_for(self, condition: str, limit_s: float = LIMIT_S) -> None:
+        """Waits until the condition holds; raises BrowserError at once if a script of the page has a bug."""
         deadline = time.monotonic() + limit_s
         while not self._is_so(condition):
+            if bugs := self.bugs():
+                raise BrowserError(f'a script of the page failed during the wait for {condition}\n{bugs[0]}')
             if time.monotonic() > deadline:
                 raise BrowserError(f'not so after {limit_s:g} s: {condition}')
             time.sleep(0.02)
@@ -261,16 +264,21 @@ class Page:
             path.write_bytes(data)
         return data
 
+    def bugs(self) -> list[str]:
+        """What the page's scripts have thrown and not caught, and what they have caught and shown, such as a TypeError;
+        a plain Error is a message for the user."""
+        shown = [event['params']['args'][0] for event in self._events('Runtime.consoleAPICalled')]
+        shown = [value for value in shown if value.get('subtype') == 'error' and value['className'] != 'Error']
+        thrown = [event['params']['exceptionDetails'] for event in self._events('Runtime.exceptionThrown')]
+        thrown = [details.get('exception', details) for details in thrown]
+        return [error.get('description') or str(error) for error in thrown + shown]
+
     def complaints(self) -> list[str]:
-        """Errors and warnings on the console, exceptions, and what was asked of the network."""
-        found = []
-        for event in self._browser.events:
-            if event.get('sessionId') != self._session:
-                continue
+        """Exceptions, and errors and warnings on the console and in the log of the network."""
+        found = self.bugs()
+        for event in self._events('Runtime.consoleAPICalled', 'Log.entryAdded'):
             method, about = event['method'], event['params']
-            if method == 'Runtime.exceptionThrown':
-                found.append(str(about['exceptionDetails'].get('exception', about['exceptionDetails'])))
-            elif method == 'Runtime.consoleAPICalled' and about['type'] in ('error', 'warning', 'assert'):
+            if method == 'Runtime.consoleAPICalled' and about['type'] in ('error', 'warning', 'assert'):
                 found.append(f'{about["type"]}: {about["args"]}')
             elif method == 'Log.entryAdded' and about['entry']['level'] in ('error', 'warning'):
                 found.append(about['entry']['text'])
@@ -278,10 +286,10 @@ class Page:
 
     def requests(self) -> list[str]:
         """Addresses that were asked for, but for what is in the page itself."""
-        return [
-            event['params']['request']['url']
-            for event in self._browser.events
-            if event.get('sessionId') == self._session
-            and event['method'] == 'Network.requestWillBeSent'
-            and not event['params']['request']['url'].startswith(('data:', 'blob:'))
-        ]
+        urls = [event['params']['request']['url'] for event in self._events('Network.requestWillBeSent')]
+        return [url for url in urls if not url.startswith(('data:', 'blob:'))]
+
+    def _events(self, *methods: str) -> list[dict]:
+        """The events of these kinds so far."""
+        events = self._browser.events
+        return [event for event in events if event.get('sessionId') == self._session and event['method'] in methods]
