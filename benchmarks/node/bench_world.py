@@ -76,6 +76,8 @@ class BenchScene:
     """Side of what comes and goes, in cells."""
     changes: bool = True
     """Whether anything comes and goes."""
+    goals: bool = True
+    """Whether robots get goals."""
 
 
 class Robot:
@@ -153,7 +155,7 @@ class Playground:
         cells = np.frombuffer(self._message, np.int8, scene.size**2, len(self._message) - scene.size**2)
         self._occupancy = cells.reshape(scene.size, scene.size)
         self._things = Things(self._occupancy, scene.thing, scene.seed)
-        self._changes = scene.changes
+        self._changes, self._goals = scene.changes, scene.goals
         self._turns_a_second = PATCHES if scene.patches else 1
         self._cells_a_turn = round(CHANGED * scene.size**2 / self._turns_a_second)
         self._windows = list(Box(0, 0, scene.size, scene.size).tiles(scene.size // 4 if scene.patches else scene.size))
@@ -185,7 +187,7 @@ class Playground:
         for window in self._windows if self._changes else ():
             self._things.change(window, self._cells_a_turn, self._keep_clear())
         self._maps.publish(bytes(self._message))
-        for robot in self.robots:
+        for robot in self.robots if self._goals else ():
             robot.give_goal()
         if self._changes:
             self._timer.reset()
@@ -242,6 +244,11 @@ def process_time_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS_S
 
 
+def memory_mb(pid: int) -> float:
+    """Resident memory of a process. Linux only."""
+    return int(Path(f'/proc/{pid}/statm').read_text().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 2**20
+
+
 def machine_time_s() -> tuple[float, float]:
     """Time of all cores since the machine started: busy, and stolen by other machines on the same hardware."""
     first = Path('/proc/stat').read_text().splitlines()[0]
@@ -273,7 +280,7 @@ def play(watch: measuring.NodeWatch, scene: BenchScene) -> dict[str, Any]:
     watch.wait_until(lambda: bench_world.is_connected, START_LIMIT_S, 'not every planner was there')
     bench_world.begin()
     watch.wait_until(
-        lambda: all(robot.received_ns and robot.diagnostics for robot in robots),
+        lambda: all((robot.received_ns or not scene.goals) and robot.diagnostics for robot in robots),
         START_LIMIT_S,
         'not every robot received diagnostics',
     )
@@ -293,12 +300,13 @@ def play(watch: measuring.NodeWatch, scene: BenchScene) -> dict[str, Any]:
         'robots': [
             {
                 'planner_percent': percent,
+                'planner_mb': memory_mb(pid),
                 'received_s': [received_ns / 1e9 for received_ns in robot.received_ns],
                 'reactions_ms': list(robot.reactions_ms),
                 'without_reaction': robot.without_reaction,
                 'diagnostics': robot.diagnostics,  # those that come after this, too
             }
-            for robot, percent in zip(robots, planners)
+            for robot, pid, percent in zip(robots, scene.pids, planners)
         ],
     }
     counts = [len(robot.diagnostics) for robot in robots]

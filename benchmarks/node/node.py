@@ -36,6 +36,7 @@ class NodeScenario(NamedTuple):
     tick_frequency: float
     robots: int = 1
     patches: bool = False
+    goals: bool = True
 
 
 SCENARIOS = (
@@ -43,10 +44,12 @@ SCENARIOS = (
     NodeScenario('1000-patches', 1000, 20.0, patches=True),
     NodeScenario('4000', 4000, 10.0),
     NodeScenario('fleet', 1000, 10.0, robots=5),
+    NodeScenario('idle', 4000, 20.0, goals=False),
 )
 EXPLANATION = """\
 1000: whole maps of 1000² cells every second; 1000-patches: ten map updates a second, a sixteenth of the map each;
-4000: whole maps of 4000² cells every second; fleet: five planners, whole maps of 1000² cells every second for all.
+4000: whole maps of 4000² cells every second; fleet: five planners, whole maps of 1000² cells every second for all;
+idle: as 4000, at 20 Hz, without goals.
 In all of them 1 % of the cells change every second. Of several robots the worst, of several repeats the best run."""
 
 
@@ -120,7 +123,13 @@ def measured(scenario: NodeScenario, seconds: float, seed: int) -> dict[str, Any
     with own_processes() as (processes, folder):
         namespaces = [f'/robot_{i}' for i in range(scenario.robots)] if scenario.robots > 1 else ['']
         pids = [start_planner(processes, namespace, scenario.tick_frequency).pid for namespace in namespaces]
-        scene = {'size': scenario.size, 'patches': scenario.patches, 'seconds': seconds, 'seed': seed}
+        scene = {
+            'size': scenario.size,
+            'patches': scenario.patches,
+            'goals': scenario.goals,
+            'seconds': seconds,
+            'seed': seed,
+        }
         bench_world, figures_path = start_measuring(
             processes, folder, 'bench_world', {**scene, 'namespaces': namespaces, 'pids': pids}
         )
@@ -173,6 +182,7 @@ def robot_figures(robot: dict[str, Any], period_s: float) -> Row:
         'without_reaction': robot['without_reaction'],
         'restarts': int(last['restarts']) - int(first['restarts']),
         'planner_percent': robot['planner_percent'],
+        'planner_mb': robot['planner_mb'],
     }
 
 
@@ -204,6 +214,7 @@ FIGURES = {
     'without_reaction': 'maps that another came before',
     'restarts': 'restarts of the search',
     'planner_percent': 'planner, % of a core',
+    'planner_mb': '         resident memory at the end, MB',
     'playground_percent': 'maps and robots, % of a core',
     'others_percent': 'all else on the machine, % of a core',
     'stolen_percent': 'stolen from the machine, % of a core',
