@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,6 +21,7 @@ from benchmarks.report.judge import Claim, Verdict, decide, judge, read_claims
 PAGE = Path(__file__).parents[1] / 'docs' / 'report' / 'README.md'
 SVG = '{http://www.w3.org/2000/svg}'
 CLAIMS, DATA = read_claims()
+JUDGED = [one for one in CLAIMS if not one.reason]
 
 
 # ---------------------------------------------------------------------- data with a known effect
@@ -172,9 +174,14 @@ def test_every_claim_has_a_name_of_its_own():
     assert [one.id for one in CLAIMS if one.reason] == ['2009 PR LRTA* and D LRTA*']
 
 
-@pytest.mark.parametrize('one', [one for one in CLAIMS if not one.reason], ids=lambda one: one.id)
-def test_a_claim_finds_its_rows(one, groups):
-    found = judge(one, groups, DATA)
+@pytest.fixture(scope='module')
+def findings(groups):
+    return {one.id: judge(one, groups, DATA) for one in JUDGED}
+
+
+@pytest.mark.parametrize('one', JUDGED, ids=lambda one: one.id)
+def test_a_claim_finds_its_rows(one, findings):
+    found = findings[one.id]
     assert found.cases
     assert found.means
     for comparison in found.comparisons:
@@ -182,6 +189,26 @@ def test_a_claim_finds_its_rows(one, groups):
         assert math.isnan(comparison.log_effect) or low <= math.exp(comparison.log_effect) * (1 + 1e-9) <= high * (
             1 + 1e-6
         )
+
+
+def with_clear_ratio(comparison, *, is_for):
+    """The comparison with enough maps that all have the same ratio, inside the range that the claim allows or not."""
+    low, high, _ = comparison.allowed
+    most = min(high, 4 * low) if low else high
+    inside, outside = math.sqrt(max(low, most / 4) * most), low / 2 or 2 * high or 1.0
+    ratio = inside if is_for else outside
+    maps = pd.Series(0.0, index=range(30))
+    log_effect = math.log(ratio) if ratio else -math.inf
+    return replace(comparison, log_effect=log_effect, residuals=maps, problems=300, freedom=29.0)
+
+
+@pytest.mark.parametrize('one', JUDGED, ids=lambda one: one.id)
+def test_a_claim_can_be_supported_and_can_be_contradicted(one, findings):
+    """No claim holds, or fails, whatever the rows have."""
+    rules = (one.spec.get('cases'), one.spec.get('quantifier', 'all'), one.spec.get('any_of'))
+    for is_for, verdict in ((True, Verdict.SUPPORTED), (False, Verdict.CONTRADICTED)):
+        comparisons = [with_clear_ratio(some, is_for=is_for) for some in findings[one.id].comparisons]
+        assert decide(comparisons, *rules).verdict is verdict
 
 
 def test_the_page_in_the_repository_is_what_the_command_generates(tmp_path):
