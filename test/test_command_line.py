@@ -229,6 +229,27 @@ class TestSolve:
         assert done.stderr == '\ntb_planner: interrupted\n'
 
 
+INTERRUPTED_WITHIN_NUMPY = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == 'datetime':  # NumPy imports it from C
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.argv = ['tb_planner', 'demo']
+sys.meta_path.insert(0, Interrupt())
+import tb_planner.__main__
+"""
+
+
+def test_an_interrupt_while_numpy_is_imported_ends_with_one_line():
+    """NumPy would report it as an ImportError of 20 lines."""
+    done = subprocess.run([sys.executable, '-c', INTERRUPTED_WITHIN_NUMPY], capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == '\ntb_planner: interrupted\n'
+
+
 def test_the_whole_path_is_found_before_the_first_move_on_request(cup):
     arguments = ('solve', cup, '--start', 5, 7, '--goal', 14, 7)
     whole = run_command(*arguments, '--whole')
