@@ -9,7 +9,8 @@ import codecs
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -41,6 +42,26 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
 def read_up_to(file: BinaryIO, most: int) -> bytes:
     """The next bytes of a regular file, up to `most`. Python takes memory for all that it may read."""
     return file.read(min(most, os.fstat(file.fileno()).st_size))
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[None]:
+    """Removes a file that cannot be written to its end, on a full disk for instance, and names it in the OSError."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:  # it could not be opened
+            raise
+        with suppress(OSError):
+            if path.is_file():  # and no device
+                path.resolve().unlink()
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def size_text(path: Path) -> str:
+    """The size of a file in kB or MB."""
+    size = path.stat().st_size
+    return f'{size / 1e6:,.1f} MB' if size >= 999_500 else f'{size / 1e3:.0f} kB'
 
 
 def begins_with(path: Path, begins: bytes) -> bool:

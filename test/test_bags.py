@@ -418,7 +418,9 @@ class TestBadBags:
             (tmp_path / 'no' / 'run', 'does not exist'),
         ):
             assert main(['replay', str(folder), '-o', str(output)]) == 2
-            assert reason in capsys.readouterr().err
+            printed = capsys.readouterr()
+            assert reason in printed.err
+            assert not printed.out  # before the bag is read
         assert file.read_bytes() == data
 
     def test_whose_clock_was_set_are_not_ticked_through_for_years(self, tmp_path):

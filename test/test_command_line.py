@@ -6,6 +6,8 @@ import io
 import math
 import os
 import re
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -316,6 +318,28 @@ def test_bad_input_ends_with_2_and_one_line_with_the_reason(room, hall, monkeypa
     assert message in result.stderr
     assert result.stderr.startswith('tb_planner')
     assert result.stderr.count('\n') == 1
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+@pytest.mark.parametrize(
+    ('command', 'name'),
+    [
+        ('view run.tbrun', 'run.html'),
+        ('export run.tbrun run.csv', 'run.csv'),
+        ('solve office --metres --start 0 0 --goal 25 6 --png run.png', 'run.png'),
+    ],
+)
+def test_a_file_that_cannot_be_written_to_its_end_is_named_and_removed(example, tmp_path, command, name):
+    shutil.copy(example[1].with_suffix('.tbrun'), tmp_path)
+    run = [sys.executable, '-m', 'tb_planner', *command.split()]
+    done = subprocess.run(
+        run, cwd=tmp_path, preexec_fn=small_files, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (2, f'tb_planner: {name}: File too large\n')
+    assert [path.name for path in tmp_path.iterdir()] == ['run.tbrun']
 
 
 @pytest.mark.parametrize('line', ['solve room.map --start 0 0 --goal 9 6', 'solve room.map --start 0 0 --goal 8'])

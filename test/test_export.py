@@ -15,6 +15,7 @@ from helpers.planners import open_field
 from helpers.recorded_trip import RecordedTrip
 
 from tb_planner.config import PlannerParameters
+from tb_planner.files import size_text
 from tb_planner.geometry import MapGeometry, length_m
 from tb_planner.maps.files import read_map
 from tb_planner.recording import read_record
@@ -165,6 +166,15 @@ def test_a_table_has_the_ticks_with_units_in_the_names_of_its_columns(exported, 
         assert row['restarts'].split() == [str(reason) for reason in one.tick.restarts]
         assert (float(row['x_m']), float(row['y_m'])) == pytest.approx((one.pose.x_m, one.pose.y_m), abs=1e-3)
     assert float(rows[-1]['time_s']) == pytest.approx(exported.record.columns['time_us'].sum() / 1e6)
+
+
+@pytest.mark.parametrize(
+    ('size', 'text'), [(4_400, '4 kB'), (999_499, '999 kB'), (999_500, '1.0 MB'), (1_234_000_000, '1,234.0 MB')]
+)
+def test_the_size_of_a_file_is_in_kilobytes_or_megabytes(tmp_path, size, text):
+    with (tmp_path / 'file').open('wb') as file:
+        file.truncate(size)
+    assert size_text(tmp_path / 'file') == text
 
 
 def test_bad_names_and_files_of_others_are_refused(exported, tmp_path, capsys):

@@ -252,8 +252,8 @@ def drive_and_report(options: argparse.Namespace, journey: Journey, signals: lis
                 verdict = outcome(monitor, options, interrupted)
                 print('\n'.join([verdict, *(f'  {name:11} {text}' for name, text in lines.items())]), flush=True)
                 figures = [f'{name} {text}' for name, text in lines.items()]
-                drive.save_picture(options.png, title=f'{title}, {algorithm(options)}', figures=[verdict, *figures])
-                print(f'  picture     {options.png}', flush=True)
+                heading = f'{title}, {algorithm(options)}'
+                print(f'  picture     {write_picture(drive, options.png, heading, [verdict, *figures])}', flush=True)
                 if view is not None and not interrupted:  # the summary covers the first goal only
                     stay(monitor, url_of(view))
             end(nodes)  # before the view, which sends the end of the record
@@ -285,6 +285,15 @@ def remove_older(*paths: Path) -> None:
                 path.resolve().unlink()
 
 
+def write_picture(drive: Drive, path: Path, title: str, figures: Sequence[str]) -> str:
+    """Writes the picture; returns its name, or why there is none."""
+    try:
+        drive.save_picture(path, title=title, figures=figures)
+    except OSError as error:
+        return f'none: {path}: {error.strerror}'
+    return str(path)
+
+
 def write_replay(record: Path, replay: Path, title: str, nodes: Sequence[Process]) -> str:
     """Writes the page; returns its name, or why there is none, which the log of a node may have."""
     cut_short = [line for node in nodes for line in re.findall('the run is not recorded.*', node.log_text)][-1:]
@@ -298,7 +307,8 @@ def write_replay(record: Path, replay: Path, title: str, nodes: Sequence[Process
         with suppress(OSError):
             if may_become_page(replay):
                 replay.unlink()
-        return f'none: {(cut_short or [error])[0]}'
+        why = f'{error.filename}: {error.strerror}' if isinstance(error, OSError) else error
+        return f'none: {(cut_short or [why])[0]}'
     return ', incomplete: '.join([str(replay), *cut_short])
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import tb_planner
 from tb_planner.errors import cut
-from tb_planner.files import check_may_write
+from tb_planner.files import check_may_write, written_whole
 from tb_planner.geometry import Cell, length_m
 from tb_planner.maps.costmap import CostmapConfig, costs_of
 from tb_planner.maps.files import MAP_FILES, MAP_SUFFIXES, Map, read_map
@@ -317,8 +317,6 @@ def draw(problem: SolveProblem, planner: TimeBoundedPlanner, run: Run, optimal: 
             f'{run.expansions:,} expansions',
         ],
     )
-    try:
+    with written_whole(path):
         picture.save(figure, path)
-    except OSError as error:
-        raise ValueError(f'--png {path} cannot be written: {error.strerror}') from error
     print(f'  {"picture":<12}{path}')

@@ -6,10 +6,12 @@ import dataclasses
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_planner.files import written_whole
 from tb_planner.geometry import MapGeometry, length_m
 from tb_planner.maps.costmap import OCCUPIED, CostmapConfig, costs_of
 from tb_planner.maps.files import Map
@@ -82,7 +84,8 @@ class Drive:
             driven=self._in_cells(self.driven),
             restarts=self._in_cells(self._restarted_at),
         )
-        picture.save(picture.draw(scene, title=title, figures=figures), path)
+        with written_whole(Path(path)):
+            picture.save(picture.draw(scene, title=title, figures=figures), path)
 
     def _in_cells(self, points: NDArray[np.float64] | Sequence[Place]) -> list[Place]:
         """Returns points in cells; whole numbers are the centres of cells."""

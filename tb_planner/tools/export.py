@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_planner.errors import BadInput
-from tb_planner.files import begins_with, check_may_write
+from tb_planner.files import begins_with, check_may_write, size_text, written_whole
 from tb_planner.geometry import Box, MapGeometry, length_m
 from tb_planner.recording import Record, read_record
 from tb_planner.recording.format import (
@@ -136,10 +136,8 @@ def export(options: argparse.Namespace) -> int:
     if not record.ticks:
         raise BadRecord(f'{options.run} cannot be exported: it has no ticks{damage(record)}')
     written = write_mcap(options.output, record) if kind == MCAP else write_csv(options.output, record)
-    size = options.output.stat().st_size / 1e6
-    print(
-        f'{options.output}: {record.ticks:,} ticks, {written:,} {"messages" if kind == MCAP else "rows"}, {size:.1f} MB'
-    )
+    size, what = size_text(options.output), 'messages' if kind == MCAP else 'rows'
+    print(f'{options.output}: {record.ticks:,} ticks, {written:,} {what}, {size}')
     if record.why:
         print(f'{options.run}{damage(record)}')
     return DONE
@@ -191,7 +189,7 @@ def geometry_of(facts: dict[str, Any]) -> MapGeometry:
 def write_csv(path: Path, record: Record) -> int:
     """Writes a row for each tick, with what is not there left empty; returns the number of rows."""
     columns = record.columns
-    with path.open('w', encoding='utf-8', newline='') as file:
+    with written_whole(path), path.open('w', encoding='utf-8', newline='') as file:
         table = csv.writer(file, lineterminator='\n')
         table.writerow(COLUMNS)
         for moment in moments(record, Replay(record)):
@@ -227,7 +225,8 @@ def write_mcap(path: Path, record: Record) -> int:
         raise ExportError(f'{MCAP} files need the Python package rosbags: pip install rosbags') from error
     messages = Messages()
     count = 0
-    with tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix='.tb_planner_') as folder:
+    in_folder = tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix='.tb_planner_')
+    with written_whole(path), in_folder as folder:
         bag = Path(folder) / 'run'
         writer = Writer(bag, version=9, storage_plugin=StoragePlugin.MCAP)
         writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tb_planner.config import PlannerParameters
-from tb_planner.files import check_may_write
+from tb_planner.files import check_may_write, written_whole
 from tb_planner.geometry import Pose2D, length_m
 from tb_planner.maps.cdr import Occupancy, Patch
 from tb_planner.maps.live_map import MapUpdate
@@ -225,6 +225,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 def replay_bag(options: argparse.Namespace) -> int:
     """Returns 0, or 1 if the record could not be written."""
     check_is_no_record(options.bag)
+    if options.output is not None:
+        check_may_write(options.output, 'the record of a run', may_begin)
     parameters = PlannerParameters() if options.params is None else read_parameters(options.params)
     with open_bag(options.bag, topics_of(options), options.base_frame) as bag:
         chosen = (f'{role} {topic.name} ({topic.messages:,})' for role, topic in bag.topics._asdict().items() if topic)
@@ -249,7 +251,6 @@ def replay_bag(options: argparse.Namespace) -> int:
 def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) -> Recorder | None:
     if path is None:
         return None
-    check_may_write(path, 'the record of a run', may_begin)
     about = About(
         title,
         str(candidate_of(parameters)),
@@ -257,7 +258,8 @@ def make_recorder(path: Path | None, title: str, parameters: PlannerParameters) 
         budget_s=parameters.period_s,
         robot_radius_m=parameters.robot_radius_m,
     )
-    return Recorder(path, about, real_time=False)
+    with written_whole(path):
+        return Recorder(path, about, real_time=False)
 
 
 def in_words(summary: ReplaySummary, bag: Bag) -> str:

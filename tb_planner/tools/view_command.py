@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tb_planner.files import check_may_write, open_file
+from tb_planner.files import check_may_write, open_file, size_text
 from tb_planner.recording import Record, read_record
 from tb_planner.recording.format import MAGIC, BadRecord
 from tb_planner.view.page import OtherRun, may_become_page, write_page
@@ -112,7 +112,7 @@ def seconds(record: Record) -> float:
 
 def report(output: Path, *records: Record) -> None:
     facts = (f'{run.ticks:,} ticks, {seconds(run):,.1f} s, {len(run.restarts):,} restarts' for run in records)
-    print(f'{output}: {"; ".join(facts)}, {output.stat().st_size / 1e6:.1f} MB')
+    print(f'{output}: {"; ".join(facts)}, {size_text(output)}')
 
 
 def print_damage(path: Path, record: Record) -> None:

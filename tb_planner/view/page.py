@@ -10,6 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from tb_planner.files import written_whole
+
 SCRIPTS = (
     'elements.js',
     'record.js',
@@ -66,7 +68,7 @@ def make_page(record: bytes, title: str = '', other: OtherRun | None = None) -> 
 
 def write_page(path: Path, record: bytes, title: str = '', other: OtherRun | None = None) -> None:
     """Piece by piece: a large record is not in memory three times."""
-    with path.open('w', encoding='utf-8', errors='replace') as file:
+    with written_whole(path), path.open('w', encoding='utf-8', errors='replace') as file:
         file.writelines(_page(record, title, other))
 
 

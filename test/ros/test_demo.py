@@ -1,6 +1,8 @@
 """The demo as people run it: for real, and ended in the middle."""
 
+import errno
 import fcntl
+import itertools
 import math
 import os
 import pty
@@ -25,7 +27,7 @@ from websockets.sync.client import connect
 from tb_planner.recording import read_record
 from tb_planner.recording.format import MAGIC
 from tb_planner.ros.demo import main as demo_main
-from tb_planner.ros.demo import remove_older
+from tb_planner.ros.demo import remove_older, write_picture
 from tb_planner.view.page import SIGNATURE
 
 DEMO = [sys.executable, '-m', 'tb_planner.ros.demo']
@@ -268,6 +270,15 @@ def test_without_ros_the_error_names_what_to_install():
     done = subprocess.run([sys.executable, '-c', hide_and_run], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2
     assert '[ros,plot]' in done.stderr
+
+
+def test_a_picture_that_cannot_be_written_does_not_keep_the_demo_from_its_end(tmp_path):
+    class FullDisk:
+        def save_picture(self, path, **_):
+            raise OSError(errno.ENOSPC, 'No space left on device', str(path))
+
+    reason = write_picture(FullDisk(), tmp_path / 'run.png', 'office', [])
+    assert reason == f'none: {tmp_path / "run.png"}: No space left on device'
 
 
 def test_what_is_removed_is_a_file_also_behind_a_link_and_nothing_else(tmp_path):
