@@ -393,14 +393,16 @@ def wait_for_start(monitor: DemoMonitor, condition: Callable[[], object], what: 
 def drive_to_goal(monitor: DemoMonitor, limit_s: float) -> None:
     """Shows the progress until the robot arrives or the time is up."""
     options: dict[str, Any] = {'bar_format': '{desc}\n', 'leave': True, 'mininterval': LINE_PERIOD_S}
+    end = None
     if sys.stdout.isatty():
         width, height = shutil.get_terminal_size()  # tqdm draws nothing where the terminal does not know its size
         options = {'bar_format': '{desc}', 'leave': False, 'mininterval': LIVE_PERIOD_S}
         options |= {'ncols': width, 'nrows': height}
+        end = width - 1  # a longer line would wrap, and could not be written over; tqdm cuts none without a bar
     with tqdm(file=sys.stdout, miniters=1, **options) as line:
 
         def has_arrived() -> bool:
-            line.set_description_str(progress(monitor), refresh=False)
+            line.set_description_str(progress(monitor)[:end], refresh=False)
             line.update()
             return monitor.has_arrived
 
@@ -431,9 +433,9 @@ def progress(monitor: DemoMonitor) -> str:
     return ' · '.join(
         [
             f'{distance_m:5.1f} m to go' if distance_m is not None else 'no pose yet',
-            f'tick {number(facts, "tick_p50_ms"):.1f} ms, p99 {number(facts, "tick_p99_ms"):.1f} ms',
-            f'restarts {restarts(monitor.drive)}',
             monitor.status.lower().replace('_', ' '),
+            f'restarts {restarts(monitor.drive)}',
+            f'tick {number(facts, "tick_p50_ms"):.1f} ms, p99 {number(facts, "tick_p99_ms"):.1f} ms',
         ]
     )
 

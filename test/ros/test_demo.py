@@ -162,7 +162,7 @@ def test_on_a_terminal_one_line_is_written_over_and_control_c_twice_ends_it_with
     terminal, its_side, settings = on_terminal()
     demo = start_demo('--png', str(picture), on_terminal=True, **settings)
     os.close(its_side)
-    output = read_until(terminal, r'(?s)(\r[^\r]*to go.*){3}')
+    output = read_until(terminal, r'(?s)navigating.*(\r[^\r]*to go.*){3}')
     assert '\n' not in output.partition('to go')[2]
     assert COLUMNS // 2 < max(map(len, output.rpartition('\n')[2].split('\r'))) <= COLUMNS  # else it would wrap
     os.write(terminal, b'\x03\x03')
