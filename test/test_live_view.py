@@ -929,6 +929,20 @@ def test_on_a_phone_nothing_overlaps_the_map_or_other_controls(browser, server, 
     page.close()
 
 
+def test_nothing_moves_when_a_run_passes_ten_seconds(browser, server, drive):
+    drive.go(198)
+    page = browser.open(server.url, offline=False)
+    page.wait_for(FOLLOWS.format(198) + ' && !document.getElementById("tools").hidden')
+    boxes = [page.box_of(name) for name in ('map', 'live', 'clock')]
+    assert boxes[1][1] < sum(boxes[2][1::2])  # in one row
+    assert boxes[2][1] < sum(boxes[1][1::2])
+    drive.go(7)
+    page.wait_for(FOLLOWS.format(205))
+    assert page.run('document.getElementById("clock").textContent').startswith('10.')
+    assert [page.box_of(name) for name in ('map', 'live', 'clock')] == boxes
+    page.close()
+
+
 def overlap(a, b):
     """Whether two boxes (left, top, right, bottom) overlap."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

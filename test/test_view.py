@@ -428,7 +428,7 @@ def test_of_very_many_restarts_some_are_listed_and_among_them_the_present_one(sh
         current = 'document.querySelector("#restarts [aria-current]")?.lastChild.textContent'
         page.wait_for(f'{current} === "reason {present}"')
         assert page.run('document.querySelectorAll("#restarts button").length') <= 500
-    assert page.run('document.getElementById("restarts-title").textContent').startswith(f'Restarts ({count}')
+    assert page.run('document.getElementById("restarts-title").textContent').startswith(f'Restarts ({count:,}')
 
 
 def test_the_scale_of_the_strip_goes_by_the_longest_tick_and_about_the_middle_one(shown):

@@ -45,7 +45,7 @@ function note(text, stays = false) {
 }
 
 function count(value) {
-  return value.toLocaleString('en').replaceAll(',', ' ');
+  return value.toLocaleString('en');
 }
 
 // NO_PATH is "no path".

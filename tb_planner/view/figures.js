@@ -100,7 +100,7 @@ class Figures {
     const end = Math.min(this.firstListed + MAX_LISTED, restarts.length);
     for (; this.listed < end; this.listed++) $('restarts').append(this.restartItem(restarts[this.listed]));
     const which = restarts.length > MAX_LISTED ? `, from no. ${count(this.firstListed + 1)}` : '';
-    $('restarts-title').textContent = `Restarts (${restarts.length}${which})`;
+    $('restarts-title').textContent = `Restarts (${count(restarts.length)}${which})`;
     if (!restarts.length && !$('restarts').childElementCount) $('restarts').append(element('li', 'none', 'none'));
     else if (restarts.length) $('restarts').querySelector('.none')?.remove();
   }
