@@ -227,14 +227,15 @@ def drive_and_report(options: argparse.Namespace, journey: Journey, signals: lis
     options.weight = defaults.weight if options.weight is None else options.weight
     rules = defaults.costmap_config(journey.map_.resolution_m)
     drive = Drive(journey.map_, rules, journey.start, journey.goal)
-    title = f'{Path(options.map).stem}, {options.world} world'  # the page has the algorithm of each tick
+    title = f'{Path(options.map).stem}, {options.world} world'
+    on_page = title_of_page(title, options.real_time_factor)
     with tempfile.TemporaryDirectory() as folder, closing(Domain()) as domain:
         environment = domain.enter(Path(folder))
         record, replay = begin_record(options.png.with_suffix(RECORD).resolve(), Path(folder)), replay_of(options)
         remove_older(options.png, replay)
         with Processes(Path(folder), environment) as processes:
             nodes: list[Process] = []
-            view = start_view(processes, record) if options.view else None
+            view = start_view(processes, record, on_page) if options.view else None
             print(announcement(options, journey, domain), flush=True)
             with closing(DemoMonitor(drive, lambda: check_running(processes, signals))) as monitor:
                 interrupted = False
@@ -257,7 +258,7 @@ def drive_and_report(options: argparse.Namespace, journey: Journey, signals: lis
                 if view is not None and not interrupted:  # the summary covers the first goal only
                     stay(monitor, url_of(view))
             end(nodes)  # before the view, which sends the end of the record
-            print(f'  replay      {write_replay(record, replay, title, nodes)}', flush=True)
+            print(f'  replay      {write_replay(record, replay, on_page, nodes)}', flush=True)
     if interrupted:
         return INTERRUPTED
     return ARRIVED if monitor.has_arrived and monitor.collisions == 0 else NOT_ARRIVED
@@ -265,6 +266,11 @@ def drive_and_report(options: argparse.Namespace, journey: Journey, signals: lis
 
 def replay_of(options: argparse.Namespace) -> Path:
     return Path(options.png.with_suffix(REPLAY))
+
+
+def title_of_page(title: str, real_time_factor: float) -> str:
+    """The page has the algorithm of each tick; its speeds are those of the simulation, which may be faster."""
+    return title if real_time_factor == 1 else f'{title}, {real_time_factor:g} times real time'
 
 
 def begin_record(path: Path, folder: Path) -> Path:
@@ -340,9 +346,9 @@ def start_nodes(
     )
 
 
-def start_view(processes: Processes, record: Path) -> Process:
+def start_view(processes: Processes, record: Path, title: str) -> Process:
     """Starts the live page at its usual port or the next free one, which its log names."""
-    return processes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record)}))
+    return processes.start_module('tb_planner.ros.view_node', ros_arguments({'record': str(record), 'title': title}))
 
 
 def url_of(view: Process) -> str:

@@ -50,6 +50,7 @@ class ViewParameters:
     """Every parameter of the node."""
 
     record: str = parameter('', "file that the planner's parameter record names", read_only=True)
+    title: str = parameter('', "title of the page; '' is the name of the record", read_only=True)
     host: str = parameter(
         HOST, 'address to listen on; 127.0.0.1 is this computer only, others need a token (see the log)', read_only=True
     )
@@ -93,7 +94,7 @@ class ViewNode(Node):
                 host=self._chosen.host,
                 port=self._chosen.port,
                 ports=PORTS,
-                title=record.stem,
+                title=self._chosen.title or record.stem,
                 on_input=self._on_input,
                 accepts_input=self._is_simulated,
                 facts=lambda: {'planner': self._planner.values},

@@ -105,7 +105,9 @@ def test_the_robot_arrives_with_no_collision_and_there_is_a_picture_of_it(start_
     assert re.search(r'time +\d+\.\d s at 3 times real time', output)
     assert re.search(r'ticks +\d+, p50 \d+\.\d+, p99 \d+\.\d+, max \d+\.\d+ ms; \d+ overruns', output)
     assert re.search(r'restarts +[1-9]\d* \(.*\d blocked', output)
-    assert '>office, changing world</title>' in picture.with_suffix('.html').read_text(encoding='utf-8')
+    assert '>office, changing world, 3 times real time</title>' in picture.with_suffix('.html').read_text(
+        encoding='utf-8'
+    )
     record = read_record(picture.with_suffix('.tbrun'))
     printed = int(re.search(r'^  restarts +(\d+)', output, re.M).group(1))
     assert (
@@ -313,7 +315,9 @@ def test_with_a_view_the_robot_waits_for_a_page_and_the_demo_runs_until_ctrl_c(s
     assert 'Press Enter' not in output  # there is no terminal
     assert len(demo.processes_left()) == 2  # the demo and its view
     with urllib.request.urlopen(url, timeout=20) as response:
-        assert b'data-stream="stream"' in response.read()
+        served = response.read()
+    assert b'data-stream="stream"' in served
+    assert b'>office, changing world, 3 times real time</title>' in served
     with connect(f'ws://127.0.0.1:{port}/stream', origin=url.rstrip('/'), max_size=None) as page:
         output += read_until(demo.process.stdout.fileno(), 'Ctrl-C ends the demo')
         assert f'Set more goals and draw obstacles at {url}' in output
