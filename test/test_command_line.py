@@ -300,7 +300,10 @@ BAD_INPUT = {
     'solve room.map --start 0 0 --goal 8 6 -k 9 --whole': '-k 9 and --whole exclude each other',
     'solve hall.yaml --metres --start 1 0 --goal 9 6': ('goal (9, 6) m is outside the map, from (-5, -3) to (5, 3) m'),
     'solve hall.yaml --metres --start 1 0 --goal 0.02 1': (
-        'goal (0.05, 1.05) m is blocked; the nearest free cell is (-0.05, 1.05) m'
+        'goal (0.02, 1) m is blocked; the nearest free cell is (-0.05, 1.05) m'
+    ),
+    'solve hall.yaml --start 50 40 --goal 9 6': (
+        'start (50, 40) is blocked; the nearest free cell is (49, 40) (these are cells; --metres takes metres)'
     ),
     'solve offic --start 0 0 --goal 1 1': 'offic: maps must be .map or .yaml files, or office or warehouse',
     'solve hall.yaml --start 1 1 --goal 9 6 --robot-radius -1': 'robot_radius_m -1.0 is below 0.0',

@@ -146,7 +146,7 @@ def _is_named(topic: Topic, names: Collection[str]) -> bool:
 
 
 def _listed(topics: Collection[Topic]) -> str:
-    return ', '.join(f'{topic.name} ({topic.type}, {topic.messages})' for topic in topics) or 'no topics'
+    return ', '.join(f'{topic.name} ({topic.type}, {topic.messages:,})' for topic in topics) or 'no topics'
 
 
 # ------------------------------------------------------------------------------------------------ options

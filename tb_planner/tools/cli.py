@@ -146,7 +146,7 @@ def solve(options: argparse.Namespace) -> int:
     problem = read_problem(options)
     grid, start, goal = problem.grid, problem.start, problem.goal
     for name, cell in (('start', start), ('goal', goal)):
-        check_free(name, cell, problem, options.metres)
+        check_free(name, cell, problem, options)
     planner = TimeBoundedPlanner(grid, start, goal, problem.algorithm, problem.k, trace_steps=options.trace_steps)
     run = move_to_goal(planner, Static(grid), max_intervals=options.max_intervals, clock=time.thread_time)
     optimal = find_path(grid, start, goal, tba_star())
@@ -212,19 +212,20 @@ def read_cell(name: str, map_: Map, options: argparse.Namespace) -> Cell:
     return cell
 
 
-def check_free(name: str, cell: Cell, problem: SolveProblem, metres: bool) -> None:
+def check_free(name: str, cell: Cell, problem: SolveProblem, options: argparse.Namespace) -> None:
     """Raises ValueError with the nearest free cell, in the unit of the command line."""
     grid, geometry = problem.grid, problem.map_.geometry
     if not geometry.contains(cell) or not grid.is_blocked(cell):
         return
     free = grid.nearest_free(cell, max(grid.width, grid.height))
-    text, nearest = str(cell), str(free)
-    if metres:
-        text, nearest = (
-            '({:.2f}, {:.2f}) m'.format(*geometry.centre_of(one)) if one is not None else '' for one in (cell, free)
-        )
+    if options.metres:
+        text = '({:g}, {:g}) m'.format(*getattr(options, name))
+        nearest = '({:.2f}, {:.2f}) m'.format(*geometry.centre_of(free)) if free is not None else ''
+    else:
+        text, nearest = f'{cell}', f'{free}'
     hint = f'; the nearest free cell is {nearest}' if free is not None else ', and so are all cells'
-    raise ValueError(f'{name} {text} is blocked{hint}')
+    unit = ' (these are cells; --metres takes metres)' if problem.map_.y_up and not options.metres else ''
+    raise ValueError(f'{name} {text} is blocked{hint}{unit}')
 
 
 def read_k(options: argparse.Namespace) -> int:
@@ -257,7 +258,7 @@ def report(problem: SolveProblem, run: Run, optimal: SearchResult) -> str:
         rows.insert(1, ('length', f'{length_m(run.cells) * map_.resolution_m:,.2f} m', ''))
     return '\n'.join(
         [
-            f'{map_.name}: {map_.width} x {map_.height} cells, {np.isinf(problem.costs).mean():.0%} blocked; '
+            f'{map_.name}: {map_.width} x {map_.height} cells, {100 * np.isinf(problem.costs).mean():.0f} % blocked; '
             f'{grid.neighbours} neighbours, {corners}',
             f'{algorithm.title}: {k_text(problem)}, ties {algorithm.ties}; from {problem.start} to {problem.goal}',
             f'\n  {outcome(run)}',

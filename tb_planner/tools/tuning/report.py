@@ -52,7 +52,7 @@ def heading(study: Study) -> str:
         f'{map_.name}: {width} x {height} cells of {map_.rules.resolution_m:g} m; '
         f'{WORLDS[plan.conditions.world]}\n'
         f'A tick at {budget.tick_hz:g} Hz with {budget.cpu:g} of a core has {1e3 * budget.tick_s:.3g} ms; '
-        f'{SEARCH_SHARE:.0%} of it is for the search.\n'
+        f'{100 * SEARCH_SHARE:.0f} % of it is for the search.\n'
         f'An expansion takes up to {1e6 * study.speed.expansion_s:.3f} µs on this computer: {study.race.k:,} fit into '
         'a tick.\n'
         f'{len(study.race.results)} candidates; chosen on {_count(study.race.rounds)}, checked on {others} '
@@ -145,7 +145,7 @@ def reasons(study: Study) -> dict[str, str]:
     else:
         found['restart'] = f'{"kept" if kept else "tuned"}: {_restart_reason(study)}'
     found['expansions_per_tick'] = _k_reason(study)
-    found['search_time_s'] = f'{SEARCH_SHARE:.0%} of the budget of {_ms(plan.budget.tick_s)} per tick'
+    found['search_time_s'] = f'{100 * SEARCH_SHARE:.0f} % of the budget of {_ms(plan.budget.tick_s)} per tick'
     return found
 
 
@@ -156,7 +156,7 @@ def _algorithm_reason(study: Study) -> str:
     if study.is_inconclusive:
         return f'kept: {study.chosen} was the best on {rounds}, but that may be chance'
     if ours == study.plan.default:
-        return f'kept: none of {len(study.race.results)} candidates was better by {MIN_GAIN:.1%} on {rounds}'
+        return f'kept: none of {len(study.race.results)} candidates was better by {100 * MIN_GAIN:.1f} % on {rounds}'
     if check is not None:
         return f'tuned: {comparison(study, check.difference)}, on {_count(check.chosen.problems, "unseen ")}'
     return f'tuned: {comparison(study, study.race.against_default(ours))}, on the {rounds} that it was chosen on'
