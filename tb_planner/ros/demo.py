@@ -27,7 +27,7 @@ from tqdm import tqdm
 from tb_planner.config import PlannerParameters
 from tb_planner.errors import OperationFailed
 from tb_planner.files import check_may_write
-from tb_planner.geometry import Pose2D
+from tb_planner.geometry import Cell, Pose2D
 from tb_planner.maps.costmap import costs_of
 from tb_planner.maps.files import Map, read_map
 from tb_planner.parameters import find_errors
@@ -47,10 +47,13 @@ from tb_planner.ros.processes import (
 )
 from tb_planner.search.algorithms import ALGORITHMS, WEIGHTED, takes_weight
 from tb_planner.search.grid import Grid
+from tb_planner.search.planner import Status, find_path
 from tb_planner.simulation.parameters import SimulatorParameters
-from tb_planner.simulation.scenes import DEMO_GOALS, VIEWER_LIMIT_S, random_goal, random_start, shared_file
+from tb_planner.simulation.robot import sweep_touches
+from tb_planner.simulation.scenes import DEMO_GOALS, VIEWER_LIMIT_S, NoPlace, random_goal, random_start, shared_file
 from tb_planner.simulation.simulator import WORLDS
 from tb_planner.tools import plotting as picture
+from tb_planner.tools.arguments import OneLineParser
 from tb_planner.tools.drive import Drive, Place
 from tb_planner.view.page import may_become_page, write_page
 
@@ -61,6 +64,8 @@ ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 ROOM_M = 0.4
 """Clearance of a random start or goal."""
+TRIES = 20
+"""Random starts, until one has a path to the goal."""
 CHANGE_RATE, CHANGE_SIZE_M = 0.2, 0.5
 """A few random obstacles, in addition to those of the map's script."""
 REAL_TIME_FACTOR = 3.0
@@ -101,12 +106,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog='tb_planner demo', description=__doc__.splitlines()[0])
+def make_parser() -> OneLineParser:
+    parser = OneLineParser(prog='tb_planner demo', description=__doc__.splitlines()[0])
     parser.add_argument('--map', default='office', help='office, warehouse, or the path of a map_server .yaml file')
     parser.add_argument('--world', choices=WORLDS, default='changing', help='default: changing')
-    parser.add_argument('--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
-    parser.add_argument('--goal', metavar=('X', 'Y'), nargs=2, type=float, help='in metres')
+    places = ', '.join(f'({x:g}, {y:g}) on {name}' for name, (x, y) in DEMO_GOALS.items())
+    parser.add_argument(
+        '--start', metavar=('X', 'Y'), nargs=2, type=float, help='in metres, default: (0, 0) on our maps, else random'
+    )
+    parser.add_argument(
+        '--goal', metavar=('X', 'Y'), nargs=2, type=float, help=f'in metres, default: {places}, else random'
+    )
     own = PlannerParameters()
     parser.add_argument(
         '--algorithm', choices=tuple(ALGORITHMS), default=own.algorithm, help=f'default: {own.algorithm}'
@@ -182,33 +192,82 @@ def journey(options: argparse.Namespace) -> Journey:
     if not known and not Path(options.map).exists():
         raise CannotRun(f'there is no map {options.map!r}; use {", ".join(DEMO_GOALS)}, or the path of a .yaml file')
     map_ = read_map(shared_file('maps', f'{options.map}.yaml') if known else options.map)
-    geometry = map_.geometry
-    start, goal = options.start, options.goal
+    grid = Grid(costs_of(map_.occupancy, PlannerParameters().costmap_config(map_.resolution_m)))
+    start: Place | None = None if options.start is None else (options.start[0], options.start[1])
+    goal: Place | None = None if options.goal is None else (options.goal[0], options.goal[1])
+    if known:
+        start, goal = start or (0.0, 0.0), goal or DEMO_GOALS[options.map]
+    if start is not None:
+        check_start(map_, grid, start)
+    if goal is not None:
+        check_goal(map_, grid, goal)
     if start is None:
-        start = (0.0, 0.0) if known else _place(random_start(map_.occupancy, geometry, ROOM_M, options.seed))
-    if goal is None and known:
-        goal = DEMO_GOALS[options.map]
-    elif goal is None:
-        goal = _place(random_goal(map_.occupancy, geometry, Pose2D(*start), ROOM_M, options.seed))
-    x, y = geometry.to_grid(*goal)
+        start = random_start_for(map_, grid, goal, options.seed)
+    if goal is None:
+        goal = _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*start), ROOM_M, options.seed))
+    check_path(map_, grid, start, goal)
+    return Journey(map_, start, goal)
+
+
+def random_start_for(map_: Map, grid: Grid, goal: Place | None, seed: int) -> Place:
+    """A random start that a path connects with the goal, and far from it, if possible."""
+    if goal is not None:
+        with suppress(NoPlace):  # a small room around the goal has none, for instance
+            return _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*goal), ROOM_M, seed))
+    for tried in range(seed, seed + TRIES):
+        start = _place(random_start(map_.occupancy, map_.geometry, ROOM_M, tried))
+        if goal is None or has_path(map_, grid, start, goal):
+            break
+    return start
+
+
+def check_start(map_: Map, grid: Grid, start: Place) -> None:
+    """Raises CannotRun for a start that the simulator would refuse."""
+    check_on_map(map_, 'start', start)
+    radius_m = SimulatorParameters().robot_radius_m
+    here = map_.geometry.to_grid(*start)
+    if sweep_touches(map_.occupancy, here, here, radius_m / map_.resolution_m):
+        raise CannotRun(no_room('start', start, radius_m, map_, grid))
+
+
+def check_goal(map_: Map, grid: Grid, goal: Place) -> None:
+    """Raises CannotRun for a goal that the planner would report as blocked until the time is up."""
+    check_on_map(map_, 'goal', goal)
+    planner, geometry = PlannerParameters(), map_.geometry
+    if grid.nearest_free(geometry.cell_at(*goal), geometry.whole_cells(planner.goal_tolerance_m)) is None:
+        raise CannotRun(no_room('goal', goal, planner.robot_radius_m, map_, grid))
+
+
+def check_path(map_: Map, grid: Grid, start: Place, goal: Place) -> None:
+    """Raises CannotRun if the map has no path: obstacles of the demo only come on top."""
+    if not has_path(map_, grid, start, goal):
+        ends = f'from ({start[0]:g}, {start[1]:g}) to ({goal[0]:g}, {goal[1]:g}) m'
+        distance_m = PlannerParameters().robot_radius_m
+        raise CannotRun(f'no path leads {ends}: paths keep {distance_m:g} m away from obstacles')
+
+
+def has_path(map_: Map, grid: Grid, start: Place, goal: Place) -> bool:
+    first, last = nearest_free(map_, grid, start), nearest_free(map_, grid, goal)
+    return first is not None and last is not None and find_path(grid, first, last).status == Status.AT_GOAL
+
+
+def check_on_map(map_: Map, name: str, place: Place) -> None:
+    geometry, (x, y) = map_.geometry, map_.geometry.to_grid(*place)
     if not (0 <= x < geometry.width and 0 <= y < geometry.height):  # also refuses nan
         (x0, y0), (x1, y1) = geometry.to_world(0, 0), geometry.to_world(geometry.width, geometry.height)
         corners = f'from ({x0:g}, {y0:g}) to ({x1:g}, {y1:g}) m'
-        raise CannotRun(f'the goal ({goal[0]:g}, {goal[1]:g}) m is outside the map, {corners}')
-    check_goal(map_, (goal[0], goal[1]))
-    return Journey(map_, (start[0], start[1]), (goal[0], goal[1]))
+        raise CannotRun(f'the {name} ({place[0]:g}, {place[1]:g}) m is outside the map, {corners}')
 
 
-def check_goal(map_: Map, goal: Place) -> None:
-    """Raises CannotRun for a goal that the planner would report as blocked until the time is up."""
-    geometry, planner = map_.geometry, PlannerParameters()
-    rules = planner.costmap_config(map_.resolution_m)
-    grid, cell = Grid(costs_of(map_.occupancy, rules)), geometry.cell_at(*goal)
-    if grid.nearest_free(cell, geometry.whole_cells(planner.goal_tolerance_m)) is None:
-        free = grid.nearest_free(cell, max(geometry.width, geometry.height))
-        hint = '; the nearest free place is ({:.2f}, {:.2f}) m'.format(*geometry.centre_of(free)) if free else ''
-        near = f'in an obstacle, or within {rules.robot_radius_m:g} m of one'
-        raise CannotRun(f'the goal ({goal[0]:g}, {goal[1]:g}) m is {near}{hint}')
+def no_room(name: str, place: Place, distance_m: float, map_: Map, grid: Grid) -> str:
+    """What is wrong with a place in an obstacle, and the nearest one that is not."""
+    free = nearest_free(map_, grid, place)
+    hint = '; the nearest free place is ({:.2f}, {:.2f}) m'.format(*map_.geometry.centre_of(free)) if free else ''
+    return f'the {name} ({place[0]:g}, {place[1]:g}) m is in an obstacle, or within {distance_m:g} m of one{hint}'
+
+
+def nearest_free(map_: Map, grid: Grid, place: Place) -> Cell | None:
+    return grid.nearest_free(map_.geometry.cell_at(*place), max(grid.width, grid.height))
 
 
 def run(options: argparse.Namespace, journey: Journey) -> int:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +31,10 @@ from tb_planner.simulation.scenes import DEMO_GOALS, map_file
 from tb_planner.tools import export, replay
 from tb_planner.tools import plotting as picture
 from tb_planner.tools import view_command as view
+from tb_planner.tools.arguments import BAD_INPUT, OneLineParser
 from tb_planner.tools.tuning import command as tuning
 
-ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+ARRIVED, NOT_ARRIVED, INTERRUPTED = 0, 1, 130
 WEIGHT = 3.0
 K = 256
 MAP_HELP = 'a MovingAI .map file, a map_server .yaml file, or one of our maps, office and warehouse'
@@ -64,13 +64,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print('tb_planner: interrupted', file=sys.stderr)
         return INTERRUPTED
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """An argument parser that reports an error in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f'{self.prog}: {message} (see --help)\n')
 
 
 def make_parser() -> OneLineParser:

@@ -19,6 +19,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.processes import wait_for
 from PIL import Image
@@ -198,8 +199,17 @@ def test_a_robot_that_does_not_arrive_in_time_is_no_success(start_demo, picture)
     assert demo.processes_left() == {}
 
 
+WITHOUT_CHECKS = """
+import sys
+from tb_planner.ros import demo
+demo.check_start = demo.check_path = lambda *_: None
+sys.exit(demo.main(sys.argv[1:]))
+"""
+
+
 def test_a_node_that_cannot_start_is_named_with_its_output(start_demo, picture):
-    demo = start_demo('--start', '999', '0', '--png', str(picture), text=True)
+    command = [sys.executable, '-c', WITHOUT_CHECKS]
+    demo = start_demo('--start', '999', '0', '--png', str(picture), text=True, command=command)
     output, _ = demo.process.communicate(timeout=LIMIT_S)
     assert demo.process.returncode == 2, output
     assert re.search(r'simulator_node has ended, exit code 1', output)
@@ -227,21 +237,62 @@ def test_a_file_beside_the_picture_that_no_demo_has_written_is_left_as_it_is(tmp
     assert [path.read_text() for path in tmp_path.iterdir()] == ['Minutes of a meeting']
 
 
-@pytest.mark.parametrize('goal', [('99', '0'), ('nan', '0'), ('0', 'inf')])
-def test_a_goal_outside_the_map_is_refused_at_once(goal):
-    done = subprocess.run([*DEMO, '--goal', *goal], capture_output=True, text=True, timeout=LIMIT_S)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f'demo: the goal ({goal[0]}, {goal[1]}) m is outside the map, from (')
+@pytest.fixture
+def journeys(monkeypatch):
+    """Map, start and goal of every demo that would have begun."""
+    begun = []
+    monkeypatch.setattr('tb_planner.ros.demo.run', lambda _, journey: begun.append(journey) or 0)
+    return begun
 
 
-def test_a_goal_in_a_wall_is_refused_with_a_free_place_near_it(capsys, monkeypatch):
-    monkeypatch.setattr('tb_planner.ros.demo.run', lambda *_: 0)
-    assert demo_main(['--goal', '17.6', '0.3']) == 2
+@pytest.mark.parametrize('end', ['start', 'goal'])
+@pytest.mark.parametrize('place', [('99', '0'), ('nan', '0'), ('0', 'inf')])
+@pytest.mark.parametrize('map_name', ['office', 'flat.yaml'])
+def test_an_end_outside_the_map_is_refused_at_once(flat, journeys, capsys, end, place, map_name):
+    assert demo_main(['--map', map_name, f'--{end}', *place]) == 2
+    assert capsys.readouterr().err.startswith(f'demo: the {end} ({place[0]}, {place[1]}) m is outside the map, from (')
+    assert not journeys
+
+
+@pytest.mark.parametrize(('end', 'distance_m'), [('start', 0.1), ('goal', 0.18)])
+def test_an_end_in_a_wall_is_refused_with_a_free_place_near_it(journeys, capsys, end, distance_m):
+    assert demo_main([f'--{end}', '17.6', '0.3']) == 2
     error = capsys.readouterr().err
-    assert error.startswith('demo: the goal (17.6, 0.3) m is in an obstacle, or within 0.18 m of one; the nearest free')
-    place = re.search(r'place is \((\S+), (\S+)\) m', error).groups()
+    assert error.startswith(f'demo: the {end} (17.6, 0.3) m is in an obstacle, or within {distance_m} m of one; the ')
+    place = re.search(r'nearest free place is \((\S+), (\S+)\) m', error).groups()
     assert math.dist(map(float, place), (17.6, 0.3)) < 1.0
-    assert demo_main(['--goal', *place]) == 0
+    assert demo_main([f'--{end}', *place]) == 0
+
+
+@pytest.fixture
+def flat(tmp_path, monkeypatch):
+    """The map of a flat of 6 m x 4 m with a store of 2 m x 4 m that has no door, on the right."""
+    image = np.full((40, 60), 255, np.uint8)
+    image[:, 40] = 0
+    Image.fromarray(image).save(tmp_path / 'flat.png')
+    thresholds = 'negate: 0\noccupied_thresh: 0.65\nfree_thresh: 0.196\n'
+    (tmp_path / 'flat.yaml').write_text(f'image: flat.png\nresolution: 0.1\norigin: [0, 0, 0]\n{thresholds}')
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_goal_without_a_path_is_refused_at_once(flat, journeys, capsys):
+    assert demo_main(['--map', 'flat.yaml', '--start', '1', '2', '--goal', '5', '2']) == 2
+    error = capsys.readouterr().err
+    assert error == 'demo: no path leads from (1, 2) to (5, 2) m: paths keep 0.18 m away from obstacles\n'
+    assert not journeys
+
+
+def test_without_a_start_the_robot_starts_where_a_path_leads_to_the_goal(flat, journeys):
+    for goal, seed in itertools.product(('3.5', '5.5'), range(1, 40, 8)):
+        assert demo_main(['--map', 'flat.yaml', '--goal', goal, '2', '--seed', f'{seed}']) == 0
+        assert (journeys[-1].start[0] < 4.0) == (float(goal) < 4.0)
+    assert len({journey.start for journey in journeys}) > 5
+
+
+def test_a_bad_argument_is_refused_in_one_line(capsys):
+    with pytest.raises(SystemExit, match='2'):
+        demo_main(['--goal', '5'])
+    assert capsys.readouterr().err == 'tb_planner demo: argument --goal: expected 2 arguments (see --help)\n'
 
 
 @pytest.mark.parametrize(
