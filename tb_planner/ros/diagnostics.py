@@ -94,7 +94,8 @@ class TickStats:
         period and the time between two ticks. Both by these names, such as tick_p50_ms."""
         found: dict[str, object] = {}
         for name, times_s in ((durations, self._durations_s), (jitters, self._jitters_s)):
-            values = np.percentile(np.fromiter(times_s or (0.0,), float), (50, 99, 100)) * 1e3
+            ranked = np.sort(np.fromiter(times_s or (0.0,), float))  # np.percentile imports numpy.ma: 30 ms of a tick
+            values = np.interp(np.array((0.5, 0.99, 1.0)) * (len(ranked) - 1), np.arange(len(ranked)), ranked) * 1e3
             found |= {f'{name}_{part}_ms': float(value) for part, value in zip(('p50', 'p99', 'max'), values)}
         del found[f'{jitters}_p50_ms']
         return found

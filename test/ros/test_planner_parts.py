@@ -1,5 +1,7 @@
 """The node's parts that need no DDS: its search budget, its counts of ticks, its reports, the worker's thread."""
 
+import subprocess
+import sys
 import threading
 import time
 from array import array
@@ -194,6 +196,21 @@ def test_percentiles_are_those_of_the_last_ticks():
     found = times.percentiles_ms('tick', 'jitter')
     expected = np.percentile(np.arange(WINDOW), (50, 99, 100)) * 1e-3
     assert [found[name] for name in names] == pytest.approx(expected.tolist())
+
+
+def test_the_first_percentiles_import_nothing():
+    """The first tick would have to wait for it."""
+    program = """if True:
+        import sys
+        from tb_planner.ros import node
+        times = node.TickStats(0.1)
+        times.begin(0.0), times.end(0.01), times.begin(0.1)
+        before = set(sys.modules)
+        times.percentiles_ms('tick', 'jitter')
+        print(sorted(set(sys.modules) - before))
+    """
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == '[]\n', done.stdout + done.stderr
 
 
 # ------------------------------------------------------------------------------------------------------ problems
