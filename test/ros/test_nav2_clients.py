@@ -103,18 +103,24 @@ def test_map_changes_off_the_path_return_the_same_message_without_a_search(begin
     assert (facts['path_requests'], facts['paths_found'], facts['paths_unchanged']) == ('9', '9', '8')
 
 
-def test_a_controller_that_has_given_up_gets_the_rest_of_the_path_without_a_search(begin, around, peer, server):
-    """Nav2's controllers, when they begin anew, look for the robot on the first metres of a path only. While one goes
-    on, another path would preempt it."""
+def follow_the_first_half(begin, around, peer, server):
+    """The controller follows a path, whose place 40 the robot has reached."""
     client = begin()
     controller = ActionClient(peer.node, FollowPath, 'follow_path')
     peer.wait_until(controller.server_is_ready, 'the controller is there')
-    first = client.path_to(8.0, 5.0)
-    places = points(first)
-    controller.send_goal_async(FollowPath.Goal(path=first))
+    path = client.path_to(8.0, 5.0)
+    controller.send_goal_async(FollowPath.Goal(path=path))
     peer.wait_until(lambda: server.is_following, 'the path is followed')
-    around.pose = pose_stamped(*places[40])
+    around.pose = pose_stamped(*points(path)[40])
     peer.spin(0.5)
+    return client, controller, path
+
+
+def test_a_controller_that_has_given_up_gets_the_rest_of_the_path_without_a_search(begin, around, peer, server):
+    """Nav2's controllers, when they begin anew, look for the robot on the first metres of a path only. While one goes
+    on, another path would preempt it."""
+    client, _, first = follow_the_first_half(begin, around, peer, server)
+    places = points(first)
     for _ in range(3):
         assert client.path_to(8.0, 5.0) == first
     server.aborts_with = FollowPath.Result.FAILED_TO_MAKE_PROGRESS
@@ -131,15 +137,8 @@ def test_a_controller_that_has_given_up_gets_the_rest_of_the_path_without_a_sear
 def test_a_controller_that_got_a_path_of_another_planner_gets_the_rest_of_ours(begin, around, peer, server):
     """A behaviour tree asks its fallback when tb_planner is late once. With the next request the controller begins
     anew with our path, and looks for the robot on its first metres only."""
-    client = begin()
-    controller = ActionClient(peer.node, FollowPath, 'follow_path')
-    peer.wait_until(controller.server_is_ready, 'the controller is there')
-    first = client.path_to(8.0, 5.0)
+    client, controller, first = follow_the_first_half(begin, around, peer, server)
     places = points(first)
-    controller.send_goal_async(FollowPath.Goal(path=first))
-    peer.wait_until(lambda: server.is_following, 'our path is followed')
-    around.pose = pose_stamped(*places[40])
-    peer.spin(0.5)
     assert client.path_to(8.0, 5.0) == first
     controller.send_goal_async(FollowPath.Goal(path=straight(places[40], (8.0, 5.0))))
     peer.wait_until(lambda: len(server.paths) == 2, "the fallback's path is followed")
