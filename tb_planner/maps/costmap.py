@@ -53,7 +53,7 @@ class CostmapConfig:
     robot_radius_m: float = 0.0
     """Cells no farther than this from an obstacle are blocked."""
     inflation_radius_m: float = 0.0
-    """Where the soft margin ends; at least the robot's radius."""
+    """Cells no farther than this from an obstacle have a higher cost; at least the robot's radius."""
     cost_travel_multiplier: float = 2.0
     """An almost lethal cell costs this much more than a free one."""
 
@@ -85,7 +85,7 @@ class CostmapConfig:
 
     @property
     def reach(self) -> int:
-        """How many cells away, along a row or column, an obstacle can still be felt."""
+        """The largest distance, in cells along a row or column, at which an obstacle still raises a cost."""
         return math.floor(self.inflation_radius_m / self.resolution_m + _ROUNDING)
 
 

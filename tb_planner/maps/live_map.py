@@ -144,7 +144,7 @@ class LiveMap:
         return is_fetched
 
     def drop_spare_searches(self) -> None:
-        """For the worker: gives back the memory of searches that nobody uses."""
+        """Gives back the memory of searches that nobody uses. For the worker."""
         if self._map is not None:
             self._map.grid.drop_spare_searches()
 

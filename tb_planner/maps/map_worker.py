@@ -16,13 +16,13 @@ from tb_planner.search.grid import OutsideGrid
 MAX_PATCHES = 1024
 """The largest number of map updates that wait for the worker; more arrive only if it cannot keep up."""
 MAX_WAITING_BYTES = 2**28
-"""What they may have together: two updates of all cells of the largest map."""
+"""The largest size of these messages together: two updates of all cells of the largest map."""
 OVERTAKEN_NS = 5 * 10**9
 """A map contains every update stamped up to this long before it; an older stamp means that the clock was set."""
 INCOMPLETE = 'map updates are missing: the map may be wrong until the next whole map'
 JOIN_TIMEOUT_S = 30.0
 TICKS_TO_WAIT = 2
-"""How long the worker waits for a tick that is late, or that never comes because simulated time has stopped."""
+"""Ticks for which the worker waits until one fetches the map: it may never come where simulated time has stopped."""
 
 
 class Log(Protocol):
@@ -140,7 +140,7 @@ class MapIntake:
 
 
 def _is_earlier(stamp_ns: int, than_ns: int) -> bool:
-    """Of what the same clock has stamped; a stamp of 0 is none."""
+    """Whether a stamp is earlier than another one of the same clock; a stamp of 0 is none."""
     return stamp_ns != 0 and 0 < than_ns - stamp_ns < OVERTAKEN_NS
 
 
@@ -149,7 +149,7 @@ class _Message(NamedTuple):
     data: bytes
     received_s: float
     lost: int
-    """How many before it did not arrive."""
+    """The number of messages before it that did not arrive."""
 
 
 @dataclass

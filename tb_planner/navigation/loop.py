@@ -440,7 +440,7 @@ class PlannerLoop:
         return [problem for problem in problems if problem]
 
     def _overdue(self, now_s: float) -> str:
-        """That the map is overdue, in words; empty if it is not, or if nobody drives by it: some maps come only while
+        """The warning that the map is overdue; empty if it is not, or if nobody drives by it: some maps come only while
         the robot moves."""
         age_s, period_s = self.map_age_s(now_s), self._rhythm.period_s
         if age_s is None or period_s is None or not self._rhythm.is_overdue(age_s) or not self._has_goals():

@@ -56,11 +56,11 @@ from tb_planner.ros.throttled_log import ThrottledLog
 from tb_planner.search.planner import BudgetShare, TickBudget
 
 BURST = QoSProfile(depth=256)
-"""For requests that arrive at once; with ROS's own depth of 10 the rest would never get a response."""
+"""Queues for requests that arrive at once; with ROS's own depth of 10 the rest would never get a response."""
 RESULT_TIMEOUT_S = 10
 """How long a result is kept for whoever fetches it, as in Nav2."""
 PROBE_S = 0.1
-"""How often the thread measures how late it comes."""
+"""The period with which the thread measures how late it comes."""
 STOP_S = 5.0
 LAST_ROUNDS = 200
 """Rounds after the last task: results are sent by tasks that tasks have made, one a round."""
@@ -281,7 +281,7 @@ class PathServer:
         return GoalResponse.ACCEPT
 
     def _take(self, handle: ServerGoalHandle) -> None:
-        """By now the client knows that the goal is accepted."""
+        """Keeps an accepted goal; by now the client knows that it is accepted."""
         self._thread.times.end(perf_counter() - self._server.taken_s)
         request = ActionRequest(handle)
         with self._lock:
@@ -316,7 +316,7 @@ class PathServer:
         return True
 
     def _abort(self, request: ActionRequest | None, text: str) -> None:
-        """Without an error code, as in Nav2: nothing is wrong with the request."""
+        """Ends a request without an error code, as in Nav2: nothing is wrong with it."""
         if request is not None:
             self._end(request, 'NONE', text, request.planning_time_s)
 
@@ -490,7 +490,7 @@ class ComputePathHandler:
             self._time_out(request, result.message)
 
     def _validate(self, request: ActionRequest) -> None:
-        """What can be checked without a map."""
+        """Checks what needs no map; raises RequestFailed."""
         goals = goal_count(request.message)
         if goals == 0:
             raise RequestFailed('NO_VIAPOINTS_GIVEN', 'the request has 0 goals; it must have at least 1')
@@ -544,8 +544,8 @@ class ComputePathHandler:
         return self._poses.to_map_frame(pose_from_message(message, what))
 
     def _has_waited(self, request: ActionRequest) -> bool:
-        """For transforms, for as long as one may be old. The time counts from when one was missed: a busy computer may
-        come to the request late, and to the transforms right after it."""
+        """Whether it has waited for transforms as long as one may be old. The time counts from when one was missed: a
+        busy computer may come to the request late, and to the transforms right after it."""
         if self._unplaced is not request:
             self._unplaced, self._unplaced_s = request, perf_counter()
         waited_s = perf_counter() - self._unplaced_s

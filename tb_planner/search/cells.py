@@ -128,8 +128,8 @@ def mark(ages, reach, stale, y):
 
 
 def terrain_by_tables(occupancy, box, squares, far, by_occupancy, by_square, marks):
-    """Of each cell of a box the higher of two costs, by its occupancy and by a squared distance, plus 1; only where the
-    marks are STALE.
+    """For each cell of a box the higher of two costs, by its occupancy and by a squared distance, plus 1; only where
+    the marks are STALE.
 
     occupancy covers the whole map, as bytes, squares the chunks of the box; the tables have an entry for each byte.
     far: the square of cells without an obstacle within reach.
@@ -210,7 +210,7 @@ def set_moves(terrain, x0, y0, x1, marks, eight, cutting, free, opened, moves):
 
 
 def find_opened(marks, y, opened):
-    """By chunk: whether it is marked as OPENED in this row, or in the one above or below. Returns whether any is."""
+    """Notes which chunks are marked as OPENED in this row, or in the one above or below. Returns whether any is."""
     bits = 0
     for c in range(opened.shape[0]):
         opened[c] = 0

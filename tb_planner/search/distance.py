@@ -29,7 +29,7 @@ if not cython.compiled:  # distance.pxd has these for the compiler
 
 
 def squared_distances(obstacles, bound):
-    """By cell of a bool array [y, x]: the square of the distance to the nearest True one, at most bound**2 + 1."""
+    """[y, x]: the square of the distance to the nearest True cell of a bool array, at most bound**2 + 1."""
     if obstacles.ndim != 2 or obstacles.dtype not in (np.bool_, np.uint8):
         raise ValueError(f'obstacles have {obstacles.ndim} dimensions and dtype {obstacles.dtype}; pass 2 and bool')
     if not 0 <= bound <= MAX_BOUND:
@@ -114,7 +114,7 @@ def short_columns(occupancy, threshold, x0, y0, far, distances, row):
 
 
 def next_row(occupancy, threshold, x0, y, begin, end, far, row):
-    """From the distances of the row before, above or below, to those of row y."""
+    """Makes the distances of row y from those of the row before it, which is above or below."""
     for x in range(begin, end):
         nearer = row[x] + 1
         nearer = nearer if nearer < far else far
@@ -169,7 +169,7 @@ def within_columns(obstacles, far, distances):
 
 
 def along_row(squares, y, bound, envelope):
-    """From distances within columns to squared distances in the plane, in place.
+    """Turns distances within columns into squared distances in the plane, in place.
 
     Piece i of the lower envelope holds its parabola's column, its height there, and where the piece begins.
     """
