@@ -196,7 +196,7 @@ class Route:
         for stretch in np.split(near, np.flatnonzero(np.diff(near) > 1) + 1):
             for i in stretch[np.argsort(distance[stretch], kind='stable')][:MAX_LOOKS].tolist():
                 if clear(grid.cost_u16, *position, *ahead[i].tolist()):
-                    if self.expected_cost is not None:
+                    if i > 0 and self.expected_cost is not None:
                         self.expected_cost -= _cost(grid, self.cells[self.passed : self.passed + i + 1])
                     self.passed += i
                     return True
