@@ -254,6 +254,29 @@ def test_no_search_has_memory_before_it_begins_or_once_spare_searches_are_droppe
     assert not second.has_spare_search
 
 
+def test_searches_begin_and_end_while_spare_ones_are_dropped():
+    live_map, ended = LiveMap(RULES['weighted']), threading.Event()
+    live_map.full(np.zeros((300, 300), np.int8), MapGeometry(300, 300, 0.05))
+    grid = live_map.latest().grid
+
+    def drop():
+        while not ended.is_set():
+            live_map.drop_spare_searches()
+
+    worker = threading.Thread(target=drop)
+    worker.start()
+    try:
+        for _ in range(300):
+            one, other = (TimeBoundedPlanner(grid, (x, 0), (299 - x, 299), k=10**6) for x in (0, 20))
+            for planner, steps in ((one, 299), (other, 299)):
+                planner.search()
+                assert planner.route_length == steps
+                planner.release()
+    finally:
+        ended.set()
+        worker.join()
+
+
 def test_a_map_with_the_same_values_is_no_update():
     live_map = LiveMap(RULES['inflated'])
     occupancy = occupancy_of(bytes(range(200)), (10, 20))
