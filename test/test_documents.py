@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
+
+from tb_planner.maps.files import read_map
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / 'README.md'
@@ -72,13 +75,24 @@ def test_a_make_command_names_a_target(line):
 
 def test_the_solve_command_walks_to_its_goal(tmp_path):
     (line,) = {line for line in commands(*PAGES) if line.startswith('tb_planner solve ')}
-    (tmp_path / 'arena.map').write_text('type octile\nheight 60\nwidth 60\nmap\n' + ('.' * 60 + '\n') * 60)
-    arguments = shlex.split(line.replace('--png arena.png', ''))[1:]
+    pytest.importorskip('matplotlib', reason="pictures need matplotlib: pip install '.[plot]'")
     run = subprocess.run(
-        [sys.executable, '-m', 'tb_planner', *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, '-m', *shlex.split(line)], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert run.returncode == 0, run.stderr
     assert 'arrived' in run.stdout
+    assert (tmp_path / shlex.split(line)[-1]).exists()
+
+
+def test_the_map_of_the_readme_is_one_for_its_image(tmp_path):
+    (text,) = blocks(README, 'yaml')
+    (tmp_path / 'kitchen.yaml').write_text(text)
+    Image.new('L', (200, 120), 'white').save(tmp_path / 'kitchen.png')
+    (line,) = (line for line in commands(README) if 'kitchen.yaml' in line)
+    read = read_map(tmp_path / 'kitchen.yaml')
+    assert (read.width, read.height, read.resolution_m) == (200, 120, 0.05)
+    (x0, y0), (x1, y1) = re.findall(r'--(?:start|goal) (\S+) ([\w.]+)', line)
+    assert all(read.geometry.contains(read.geometry.cell_at(float(x), float(y))) for x, y in ((x0, y0), (x1, y1)))
 
 
 def test_the_replay_of_the_example_bag_prints_what_the_reference_shows(tmp_path):
