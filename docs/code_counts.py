@@ -181,9 +181,9 @@ def measured() -> dict[str, Any]:
 
     files, frames = traversed(map_to_waypoint)
     planner: Any = PathPlanner(parameters.loop_settings().navigation, parameters.path_tolerance_m)
+    planner.update_map(loop.map)
 
     def request_to_result() -> None:
-        planner.update_map(loop.map)
         planner.request(start, [goal], start_is_robot=False)
         while planner.step(lambda search: search.search(1000)).path is None:
             pass
