@@ -1,8 +1,17 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False
 # What compiled modules share of grid_math.py, as the compiler sees it. All of it is inlined into them.
+
 
 cdef extern from *:
     int lowest "__builtin_ctzll"(unsigned long long bits) noexcept nogil
     void prefetch "__builtin_prefetch"(void* where) noexcept nogil
+
+cdef extern from *:
+    """
+    static const int tb_dx[8] = {0, 1, 0, -1, 1, 1, -1, -1}, tb_dy[8] = {-1, 0, 1, 0, -1, 1, 1, -1};
+    """
+    const int DX "tb_dx"[8]
+    const int DY "tb_dy"[8]
 
 cdef enum:
     STRAIGHT = 985
@@ -14,6 +23,15 @@ cdef enum:
     WAITED = 1
     AT_GOAL = 2
     NO_PATH = 3
+
+ctypedef fused number:
+    unsigned long long
+    unsigned short
+    unsigned char
+    int
+
+cdef inline number* array(number[::1] view) noexcept nogil:
+    return &view[0]
 
 cdef inline unsigned long long bit(int i) noexcept nogil:
     cdef unsigned long long one = 1

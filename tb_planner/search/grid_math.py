@@ -25,6 +25,8 @@ NONE = -1  # no state, no place
 MAX_TRAIL = 4096  # moves that a run() makes at most
 MOVED, WAITED, AT_GOAL, NO_PATH = 0, 1, 2, 3  # what run() returns: the values of planner.Status
 
+DX, DY = (0, 1, 0, -1, 1, 1, -1, -1), (-1, 0, 1, 0, -1, 1, 1, -1)  # of a step, by direction
+
 no_cython = SimpleNamespace(compiled=False, nogil=nullcontext())
 """Replaces the module cython where modules run as plain Python and Cython is not installed."""
 
@@ -32,6 +34,11 @@ no_cython = SimpleNamespace(compiled=False, nogil=nullcontext())
 def lowest(bits: int) -> int:
     """The index of the lowest bit set."""
     return (bits & -bits).bit_length() - 1
+
+
+def array(view: memoryview) -> memoryview:
+    """The array itself: compiled it is a pointer to its first item, which no store makes the compiler read again."""
+    return view
 
 
 def prefetch(where: object) -> None:
@@ -57,6 +64,16 @@ def zeros(n: int, dtype: DTypeLike) -> memoryview:
 def offsets(width: int) -> memoryview:
     """What a step adds to a state, by direction. The root's direction adds nothing."""
     return _view(np.array([-width, 1, width, -1, 1 - width, 1 + width, width - 1, -width - 1, 0], np.int32))
+
+
+def reciprocal(width: int, states: int) -> tuple[int, int]:
+    """(factor, shift) for which (s * factor) >> shift is s // width, for each of these states.
+
+    factor is 2**shift / width and at most 1 more. So s * factor / 2**shift exceeds s / width by less than 1 / width, as
+    s * width is below 2**shift, and no whole number lies between. With up to 2**31 states it all fits into 64 bits.
+    """
+    shift = (states * width).bit_length()
+    return (1 << shift) // width + 1, shift
 
 
 def step_lengths(neighbours: int, weighted: bool) -> tuple[int, int]:

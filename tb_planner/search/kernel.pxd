@@ -1,30 +1,32 @@
 # The C types of kernel.py, and its constants as the compiler sees them.
 cimport cython
 from tb_planner.search.grid_math cimport (
-    AT_GOAL, DIAGONAL, MAX_TRAIL, MOVED, NO_PATH, NONE, ROOT, STRAIGHT, WAITED, bit, lowest, octile, prefetch,
+    AT_GOAL, DIAGONAL, DX, DY, MAX_TRAIL, MOVED, NO_PATH, NONE, ROOT, STRAIGHT, WAITED, array, bit, lowest, octile, prefetch,
 )
 
 cdef long long FAR
 
+cdef extern from *:
+    """
+    #define TB_CLOSED 0x800000000000ULL
+    """
+    const unsigned long long CLOSED "TB_CLOSED"
+
 cdef inline unsigned long long word_of(unsigned long long stamp, long long g, int direction) noexcept nogil:
-    return stamp | (0x7FFFFFFFFFFULL - g) << 5 | direction
+    return stamp | (0x7FFFFFFFFFFULL - g) << 4 | direction
 
 cdef inline long long cost_of(unsigned long long word) noexcept nogil:
-    return ~word >> 5 & 0x7FFFFFFFFFFULL
+    return ~word >> 4 & 0x7FFFFFFFFFFULL
 
 cdef inline unsigned long long minus(unsigned long long a, unsigned long long b) noexcept nogil:
     return a - b
 
 cdef enum:
     DIRECTION = 15
-    CLOSED = 16
-    G = 5
+    G = 4
     STAMP = 48
     SEARCHES = 65535
     REMEMBERED = 32767
-    UNIFORM = 0
-    GRADED = 1
-    GENERAL = 2
     SORTED_AT_ONCE = 8
     SEARCH = 0
     TRACE = 1
@@ -47,6 +49,8 @@ cdef class Search:
     cdef int width
     cdef int states
     cdef bint weighted
+    cdef unsigned long long row_factor
+    cdef int row_shift
     cdef unsigned char[::1] successors
     cdef unsigned char[::1] moves
     cdef unsigned short[::1] terrain  # 16 times the traversal cost, 0 is blocked
@@ -64,8 +68,8 @@ cdef class Search:
     cdef bint learn
     cdef bint path_switch
     cdef bint shortcut
-    cdef int kind  # UNIFORM, GRADED or GENERAL
-    cdef bint reopen_in_bucket  # a closed state is re-opened if its new f is in the lowest bucket
+    cdef bint is_plain  # a bucket queue and the user-given h
+    cdef bint is_optimal  # w = 1 and buckets, see set_order()
     cdef bint check_route
     cdef bint restart_when_refused
     cdef bint must_act
@@ -81,7 +85,8 @@ cdef class Search:
     cdef unsigned int search
     cdef unsigned long long stamp  # the search number in its place in a word
     cdef unsigned long long newest  # what is subtracted from words before they are compared
-    cdef unsigned long long settled  # bits that do not count then
+    cdef unsigned long long settled  # bits that count as set then
+    cdef unsigned long long revocable  # and as not set: the closed bit, where a state may be re-opened
     cdef bint reopened  # some state, since the flag was lowered
     cdef int swept
     cdef readonly int s_goal
@@ -164,6 +169,7 @@ cdef class Search:
     cdef readonly long long straight_sum
     cdef readonly long long diagonal_sum
 
+    cdef int row(self, unsigned long long s) noexcept nogil
     cdef bint known(self, int s) noexcept nogil
     cdef bint is_closed(self, int s) noexcept nogil
     cdef long long g(self, int s) noexcept nogil
@@ -185,6 +191,8 @@ cdef class Search:
     cdef void bucket_insert(self, int s, long long f) noexcept nogil
     @cython.locals(i='int', before='int', after='int')
     cdef void bucket_remove(self, int s, long long f) noexcept nogil
+    @cython.locals(i='int')
+    cdef void leave_bucket(self) noexcept nogil
     cdef void move_to(self, long long bucket) noexcept nogil
     @cython.locals(is_mixed='bint')
     cdef void look_out(self) noexcept nogil
@@ -203,8 +211,9 @@ cdef class Search:
     cdef void open_insert(self, int s, long long f) noexcept nogil
     @cython.locals(last='int', place='int')
     cdef void open_remove(self, int s, long long f) noexcept nogil
-    @cython.locals(i='int', after='int')
     cdef void open_pop(self, int s) noexcept nogil
+    @cython.locals(after='int')
+    cdef void bucket_pop(self, int s) noexcept nogil
     @cython.locals(s='int')
     cdef int open_min(self) noexcept nogil
     @cython.locals(i='int')
@@ -221,26 +230,33 @@ cdef class Search:
     cdef long long lowest_f(self) noexcept nogil
     cdef void restart(self, int reason) noexcept nogil
     cdef void forget_path(self) noexcept nogil
-    @cython.locals(word='unsigned long long')
-    cdef inline void relax(
-        self, int t, int direction, long long length, unsigned long long reached, int cost, int dx, int dy, int kind
-    ) noexcept nogil
-    @cython.locals(old='unsigned long long', h='long long', f='long long', f_old='long long')
-    cdef void reach_plainly(self, int t, unsigned long long word, int dx, int dy) noexcept nogil
     @cython.locals(beyond='int')
-    cdef void prefetch_beyond(self, int t, int direction) noexcept nogil
+    cdef void count_new(self, int t, int direction) noexcept nogil
     @cython.locals(old='unsigned long long', is_known='bint', h='long long', f='long long', f_old='long long')
     cdef void reach(self, int t, unsigned long long word, int dx, int dy) noexcept nogil
     cdef void reach_goal(self, unsigned long long word) noexcept nogil
     cdef bint may_reopen(self, long long f) noexcept nogil
     cdef long long through(self, int s, int t, long long length) noexcept nogil
+    cdef void close(self, int s) noexcept nogil
     @cython.locals(
-        w='int', y='int', dx='int', dy='int', word='unsigned long long', reached='unsigned long long', moves='int',
-        cost='int',
+        word='unsigned long long', y='int', dx='int', dy='int', moves='unsigned int', d='int', t='int',
+        new='unsigned long long',
     )
-    cdef inline void expand(self, int s, int kind) noexcept nogil
-    @cython.locals(s='int')
+    cdef void expand(self, int s) noexcept nogil
     cdef void best_first_search(self, long long k) noexcept nogil
+    @cython.locals(s='int')
+    cdef void search_open(self, long long k) noexcept nogil
+    cdef bint ends(self, int s, long long k) noexcept nogil
+    @cython.locals(
+        word='unsigned long long*', terrain='unsigned short*', offset='int*', head='int*', width='int', goal_x='int',
+        goal_y='int', s_goal='int', ring='int', straight='long long', diagonal='long long', shift='int',
+        w_g='long long', w_h='long long', search='unsigned int', newest='unsigned long long',
+        settled='unsigned long long', lasting='unsigned long long', s='int', direction='int',
+        reached='unsigned long long', y='int', dx='int', dy='int', moves='unsigned int', cost='int', d='int',
+        t='Py_ssize_t', length='long long', new='unsigned long long', old='unsigned long long', h='long long',
+        f='long long', f_old='long long',
+    )
+    cdef inline void search_buckets(self, long long k, bint graded, bint w_is_1) noexcept nogil
     cdef int on_path(self, int i) noexcept nogil
     @cython.locals(low='int', high='int', middle='int')
     cdef int first_not_above(self, long long g) noexcept nogil

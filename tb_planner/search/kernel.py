@@ -8,7 +8,7 @@ validated here: `grid` and `planner` do that.
 
 A state is an int, s = y * width + x. What a search knows of it is one 64-bit word:
 
-    search number (16 bits) | MAX_G - g (43 bits) | closed (1 bit) | direction from its parent (4 bits)
+    search number (16 bits) | closed (1 bit) | MAX_G - g (43 bits) | direction from its parent (4 bits)
 
 so a state belongs to the running search if its number is that search's, and a new search starts without touching any.
 The larger word has the better path: a state that the running search does not know has an older number, which counts as
@@ -29,7 +29,7 @@ try:
 except ImportError:
     from tb_planner.search.grid_math import no_cython as cython
 
-from tb_planner.search.grid_math import FAR, MAX_G, offsets, step_lengths, successor_table, zeros
+from tb_planner.search.grid_math import FAR, MAX_G, offsets, reciprocal, step_lengths, successor_table, zeros
 
 COMPILED = cython.compiled
 
@@ -37,6 +37,8 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
     from tb_planner.search.grid_math import (
         AT_GOAL,
         DIAGONAL,
+        DX,
+        DY,
         MAX_TRAIL,
         MOVED,
         NO_PATH,
@@ -44,17 +46,17 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
         ROOT,
         STRAIGHT,
         WAITED,
+        array,
         bit,
         lowest,
         octile,
         prefetch,
     )
 
-    DIRECTION, CLOSED = 15, 16  # in a state's word
-    G, STAMP = 5, 48  # MAX_G - g and the search number start at these bits
+    DIRECTION, CLOSED = 15, 1 << 47  # in a state's word
+    G, STAMP = 4, 48  # MAX_G - g and the search number start at these bits
     SEARCHES = 65535  # search numbers are 1 to this, round and round
     REMEMBERED = 32767  # a state of an older search than that is swept away
-    UNIFORM, GRADED, GENERAL = 0, 1, 2  # kinds of searches that have code of their own, see expand()
     SORTED_AT_ONCE = 8  # states from beyond the ring, in the time of an expansion
     PATH_FULL = 4  # the path outgrew its buffer: call grow_path() and run on
     GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
@@ -96,6 +98,7 @@ class Search:
         self.low_bucket = self.top_bucket = 0
         self.far = self.unsorted = NONE
         self.successors = successor_table(neighbours, weighted)
+        self.row_factor, self.row_shift = reciprocal(width, n)
         self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
         self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
         self.cost_ahead = zeros(0, np.int64)
@@ -116,9 +119,7 @@ class Search:
         self.w_g, self.w_h, self.reopen, self.heap, self.learn = w_g, w_h, reopen, heap, learn
         self.path_switch, self.shortcut = path_switch, shortcut
         self.open_size = 0  # what is left of another search may be a heap where this one reads buckets
-        self.kind = GENERAL if heap or learn else GRADED if self.weighted else UNIFORM
-        # the bits that do not count in a comparison of words; greedy search keeps the first path to a state
-        self.settled = bit(STAMP) - 1 if w_g == 0 else CLOSED | DIRECTION
+        self.is_plain = not heap and not learn
         self.set_order()
         if heap and not len(self.f_of):
             self.f_of, self.order = zeros(self.states, np.int64), zeros(self.states, np.uint32)
@@ -135,6 +136,10 @@ class Search:
         self.sliced = sliced
 
     # ---------------------------------------------------------------------- states
+    def row(self, s):
+        """s // width, without a division."""
+        return (s * self.row_factor) >> self.row_shift
+
     def known(self, s):
         """s is a state of the running search."""
         return (self.word[s] >> STAMP) == self.search
@@ -223,6 +228,7 @@ class Search:
             if bucket > self.top_bucket:
                 self.top_bucket = bucket
             else:
+                self.leave_bucket()
                 self.move_to(bucket)
         i = bucket & (self.buckets - 1)
         after = self.head[i]
@@ -249,6 +255,12 @@ class Search:
             if after != NONE:
                 self.prev[after] = before
 
+    def leave_bucket(self):
+        """Another bucket will be the lowest. A state that is popped leaves its mark in place until then."""
+        i = self.low_bucket & (self.buckets - 1)
+        if self.head[i] == NONE:
+            self.unmark(i)
+
     def move_to(self, bucket):
         """This is the lowest bucket now."""
         self.low_bucket = bucket
@@ -265,6 +277,7 @@ class Search:
         first and are to be sorted."""
         if self.unsorted != NONE:
             return NONE
+        self.leave_bucket()
         here = self.low_bucket & (self.buckets - 1)
         i = self.first_marked(here)
         if i == NONE:
@@ -359,22 +372,23 @@ class Search:
         if self.heap:
             self.open_remove(s, self.f_min)
             return
+        self.bucket_pop(s)
+
+    def bucket_pop(self, s):
+        """Takes out s, the first state of the lowest bucket. The one behind it is likely to be next: its memory comes
+        while s is expanded."""
         self.open_size -= 1
-        i = self.low_bucket & (self.buckets - 1)
         after = self.next[s]
-        self.head[i] = after
-        if after == NONE:
-            self.unmark(i)
-        elif cython.compiled:  # it is likely to be next: let its memory come while s is expanded
+        self.head[self.low_bucket & (self.buckets - 1)] = after
+        if cython.compiled and after >= self.width and after + self.width < self.states:
             prefetch(cython.address(self.word[after]))
             prefetch(cython.address(self.next[after]))
             prefetch(cython.address(self.moves[after]))
             prefetch(cython.address(self.terrain[after]))
-            if after >= self.width and after + self.width < self.states:
-                prefetch(cython.address(self.word[after - self.width]))
-                prefetch(cython.address(self.word[after + self.width]))
-                prefetch(cython.address(self.terrain[after - self.width]))
-                prefetch(cython.address(self.terrain[after + self.width]))
+            prefetch(cython.address(self.word[after - self.width]))
+            prefetch(cython.address(self.word[after + self.width]))
+            prefetch(cython.address(self.terrain[after - self.width]))
+            prefetch(cython.address(self.terrain[after + self.width]))
 
     def open_remove(self, s, f):
         """Takes s out of Open, before its g changes."""
@@ -446,7 +460,10 @@ class Search:
         while not self.heap and 2 * self.bucket_width <= widest:
             self.bucket_width *= 2
             self.shift += 1
-        self.reopen_in_bucket = self.w_h <= self.w_g and not self.heap
+        self.is_optimal = self.w_h <= self.w_g and not self.heap
+        # what does not count in a comparison of words; greedy search keeps the first path to a state
+        self.settled = bit(STAMP) - 1 if self.w_g == 0 else DIRECTION
+        self.revocable = CLOSED if self.reopen or self.is_optimal else 0
 
     def sweep(self):
         """Wipes some states of forgotten searches, so that none is left when search numbers come round again."""
@@ -528,55 +545,6 @@ class Search:
         self.phase = SEARCH
 
     # ---------------------------------------------------------------------- Best-First-Search
-    def relax(self, t, direction, length, reached, cost, dx, dy, kind):
-        """Relaxes a successor t of the state that has just been closed, dx and dy away from the goal.
-
-        reached is that state's word without closed bit and direction, cost the cost of its cell."""
-        if kind == GRADED or (kind == GENERAL and self.weighted):
-            length *= cost + self.terrain[t]
-        word = minus(reached, length << G) + direction
-        if minus(word, self.newest) > minus(self.word[t] | self.settled, self.newest):
-            if kind == GENERAL:
-                self.reach(t, word, dx, dy)
-            else:
-                self.reach_plainly(t, word, dx, dy)
-
-    def reach_plainly(self, t, word, dx, dy):
-        """reach() for a bucket queue without learned h."""
-        old = self.word[t]
-        if t == self.s_goal:
-            self.reach_goal(word)
-            return
-        h = self.octile(dx, dy)
-        f = self.w_g * cost_of(word) + self.w_h * h
-        if (old >> STAMP) != self.search:
-            self.open_size += 1
-            if cython.compiled:
-                self.prefetch_beyond(t, word & DIRECTION)
-        elif old & CLOSED:
-            if not self.may_reopen(f):
-                return
-            self.open_size += 1
-        else:
-            f_old = self.w_g * cost_of(old) + self.w_h * h
-            if (f_old >> self.shift) == (f >> self.shift):
-                self.word[t] = word
-                return
-            self.bucket_remove(t, f_old)
-        self.word[t] = word
-        self.bucket_insert(t, f)
-
-    def prefetch_beyond(self, t, direction):
-        """Lets the memory of the state beyond t come before the search needs it, to expand t: a plan takes 0.76 to 0.88
-        times as long as without."""
-        beyond = t + self.offset[direction]
-        if 0 <= beyond < self.states:
-            prefetch(cython.address(self.word[beyond]))
-            prefetch(cython.address(self.terrain[beyond]))
-            prefetch(cython.address(self.next[beyond]))
-            prefetch(cython.address(self.prev[beyond]))
-            prefetch(cython.address(self.moves[beyond]))
-
     def reach(self, t, word, dx, dy):
         """A path leads to t that is better than what t has: this becomes its word, and t goes into Open."""
         old = self.word[t]
@@ -607,7 +575,7 @@ class Search:
 
     def may_reopen(self, f):
         """A better path leads to a closed state, whose f is this now."""
-        if self.reopen or (self.reopen_in_bucket and f >= self.f_min):
+        if self.reopen or (self.is_optimal and f >= self.f_min):
             self.reopened = True
             return True
         return False
@@ -618,67 +586,147 @@ class Search:
             return length * (self.terrain[s] + self.terrain[t])
         return length
 
-    def expand(self, s, kind):
-        """Closes s and relaxes its successors, unless all that they lead to costs as much as the path to the goal.
-
-        UNIFORM and GRADED are for bucket queues without learned h, and GENERAL is for all."""
-        w = self.width
-        y = s // w
-        dx, dy = s - y * w - self.goal_x, y - self.goal_y
-        word = self.word[s]
-        reached = word - (word & (CLOSED | DIRECTION))
-        self.word[s] = word | CLOSED
+    def close(self, s):
+        """s moves from Open to Closed."""
+        self.word[s] |= CLOSED
         self.expansions += 1
         if self.logged < self.log_room:
             self.log[self.logged] = s
             self.logged += 1
-        if self.careful and self.f(s) >= self.goal_f:
-            return
+
+    def expand(self, s):
+        """Closes s and relaxes its successors, unless all that they lead to costs as much as the path to the goal."""
+        word = self.word[s] & ~(CLOSED | DIRECTION)
+        y = self.row(s)
+        dx, dy = s - y * self.width - self.goal_x, y - self.goal_y
         moves = self.moves[s]
         if not self.stale:
-            moves = self.successors[((word & DIRECTION) << 8) | moves]
-        cost = self.terrain[s]
-        if moves & 1:
-            self.relax(s - w, 0, STRAIGHT, reached, cost, dx, dy - 1, kind)
-        if moves & 2:
-            self.relax(s + 1, 1, STRAIGHT, reached, cost, dx + 1, dy, kind)
-        if moves & 4:
-            self.relax(s + w, 2, STRAIGHT, reached, cost, dx, dy + 1, kind)
-        if moves & 8:
-            self.relax(s - 1, 3, STRAIGHT, reached, cost, dx - 1, dy, kind)
-        if moves & 16:
-            self.relax(s - w + 1, 4, DIAGONAL, reached, cost, dx + 1, dy - 1, kind)
-        if moves & 32:
-            self.relax(s + w + 1, 5, DIAGONAL, reached, cost, dx + 1, dy + 1, kind)
-        if moves & 64:
-            self.relax(s + w - 1, 6, DIAGONAL, reached, cost, dx - 1, dy + 1, kind)
-        if moves & 128:
-            self.relax(s - w - 1, 7, DIAGONAL, reached, cost, dx - 1, dy - 1, kind)
+            moves = self.successors[(self.word[s] & DIRECTION) << 8 | moves]
+        self.close(s)
+        if self.careful and self.f(s) >= self.goal_f:
+            return
+        while moves != 0:
+            d = lowest(moves)
+            moves &= moves - 1
+            t = s + self.offset[d]
+            new = minus(word, self.through(s, t, STRAIGHT if d < 4 else DIAGONAL) << G) + d
+            if minus(new, self.newest) > minus(self.word[t] & ~self.revocable | self.settled, self.newest):
+                self.reach(t, new, dx + DX[d], dy + DY[d])
 
     def best_first_search(self, k):
         """Best-First-Search(), Algorithm 1: at most k expansions; then s_best is the first of Open, or the goal."""
+        if not self.is_plain:
+            self.search_open(k)
+        elif self.weighted:
+            if self.w_g == 1 and self.w_h == 1:
+                self.search_buckets(k, True, True)
+            else:
+                self.search_buckets(k, True, False)
+        elif self.w_g == 1 and self.w_h == 1:
+            self.search_buckets(k, False, True)
+        else:
+            self.search_buckets(k, False, False)
+
+    def search_open(self, k):
+        """best_first_search() with any Open and any h."""
         while True:
             s = self.open_min()
-            if self.goal_f <= self.f_min:
-                self.goal_found = self.goal_f < FAR
-                self.failed = not self.goal_found
-                self.s_best = self.s_goal if self.goal_found else NONE
-                return
-            if k <= 0:
-                if s != NONE:
-                    self.s_best = s
+            if self.ends(s, k):
                 return
             k -= 1
             self.k_left = k
             if self.careful and not self.may_expand(s):
                 continue
             self.open_pop(s)
-            if self.kind == UNIFORM:
-                self.expand(s, UNIFORM)
-            elif self.kind == GRADED:
-                self.expand(s, GRADED)
-            else:
-                self.expand(s, GENERAL)
+            self.expand(s)
+
+    def ends(self, s, k):
+        """Whether the search has to pause before it expands s, the first of Open, or is over; sets s_best."""
+        if self.goal_f <= self.f_min:
+            self.goal_found = self.goal_f < FAR
+            self.failed = not self.goal_found
+            self.s_best = self.s_goal if self.goal_found else NONE
+            return True
+        if k <= 0 and s != NONE:
+            self.s_best = s
+        return k <= 0
+
+    def search_buckets(self, k, graded, w_is_1):
+        """best_first_search() with a bucket queue and the user-given h: what search_open(), expand() and reach() do, in
+        one loop, with variables of its own for what does not change in it.
+
+        Most of its time goes into branches that a processor cannot foresee. So it loops over the bits of moves: eight
+        branches, one for each direction, take 1.2 times as long."""
+        word, terrain, offset, head = array(self.word), array(self.terrain), array(self.offset), array(self.head)
+        width, goal_x, goal_y, s_goal, ring = self.width, self.goal_x, self.goal_y, self.s_goal, self.buckets - 1
+        straight, diagonal, shift = self.straight, self.diagonal, self.shift
+        w_g = 1 if w_is_1 else self.w_g
+        w_h = 1 if w_is_1 else self.w_h
+        search, newest, settled, lasting = self.search, self.newest, self.settled, ~self.revocable
+        while True:
+            s = head[self.low_bucket & ring]
+            if s == NONE or self.careful or k <= 0:
+                self.k_left = k
+                s = self.open_min()
+                if self.ends(s, k):
+                    return
+                if self.careful and not self.may_expand(s):
+                    k -= 1
+                    continue
+            k -= 1
+            self.bucket_pop(s)
+            direction = word[s] & DIRECTION
+            reached = word[s] & ~(CLOSED | DIRECTION)
+            self.close(s)
+            if self.careful and self.f(s) >= self.goal_f:
+                continue
+            y = self.row(s)
+            dx, dy = s - y * width - goal_x, y - goal_y
+            moves, cost = self.moves[s], terrain[s]
+            if not self.stale:
+                moves = self.successors[direction << 8 | moves]
+            while moves != 0:
+                d = lowest(moves)
+                moves &= moves - 1
+                t = s + offset[d]
+                length = STRAIGHT if d < 4 else DIAGONAL
+                if graded:
+                    length *= cost + terrain[t]
+                new = minus(reached, length << G) + d
+                old = word[t]
+                if minus(new, newest) <= minus(old & lasting | settled, newest):
+                    continue
+                if t == s_goal:
+                    self.reach_goal(new)
+                    continue
+                h = w_h * octile(straight, diagonal, dx + DX[d], dy + DY[d])
+                f = w_g * cost_of(new) + h
+                if (old >> STAMP) != search:
+                    self.count_new(t, d)
+                elif old & CLOSED:
+                    if not self.may_reopen(f):
+                        continue
+                    self.open_size += 1
+                else:
+                    f_old = w_g * cost_of(old) + h
+                    if (f_old >> shift) == (f >> shift):
+                        word[t] = new
+                        continue
+                    self.bucket_remove(t, f_old)
+                word[t] = new
+                self.bucket_insert(t, f)
+
+    def count_new(self, t, direction):
+        """t is new in Open. While it waits there, the memory of the state beyond it comes, which its expansion needs: a
+        plan takes 0.76 to 0.88 times as long as without."""
+        self.open_size += 1  # a function of prefetches alone has no effect in the compiler's eyes, and is left out
+        beyond = t + self.offset[direction]
+        if cython.compiled and 0 <= beyond < self.states:
+            prefetch(cython.address(self.word[beyond]))
+            prefetch(cython.address(self.terrain[beyond]))
+            prefetch(cython.address(self.next[beyond]))
+            prefetch(cython.address(self.prev[beyond]))
+            prefetch(cython.address(self.moves[beyond]))
 
     # ---------------------------------------------------------------------- trace back
     def on_path(self, i):
