@@ -20,7 +20,7 @@ try:
 except ImportError:
     from tb_planner.search.grid_math import no_cython as cython
 
-from tb_planner.search.grid_math import FAR, offsets, step_lengths, successor_table, zeros
+from tb_planner.search.grid_math import FAR, offsets, step_lengths, successor_tables, zeros
 
 COMPILED = cython.compiled
 LAST = 2**32 - 4  # search numbers and lessons are even and odd ones up to this
@@ -116,7 +116,7 @@ class LocalSearch:
         self.offset = offsets(width)
         self.length = memoryview(np.array([STRAIGHT] * 4 + [DIAGONAL] * 4, np.int64))
         self.straight, self.diagonal = step_lengths(neighbours, weighted)
-        self.successors = successor_table(neighbours, weighted)
+        self.successors, _ = successor_tables(neighbours, weighted)
         self.s_current, self.s_goal = s_start, s_goal
         self.goal_x, self.goal_y = s_goal % width, s_goal // width
         self.h, self.lesson_of, self.lesson = zeros(n, np.int64), zeros(n, np.uint32), 1

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 STRAIGHT, DIAGONAL = 985, 1393
 FAR = 1 << 62  # infinity: an f or a cost that nothing has
@@ -85,28 +85,77 @@ def step_lengths(neighbours: int, weighted: bool) -> tuple[int, int]:
     return STRAIGHT * scale, (DIAGONAL if neighbours == 8 else 2 * STRAIGHT) * scale
 
 
-def successor_table(neighbours: int, weighted: bool) -> memoryview:
-    """The moves that can lead to something new, by 256 * direction from the parent + legal moves.
+def successor_tables(neighbours: int, weighted: bool) -> tuple[memoryview, memoryview]:
+    """What can lead to something new: (successors, replaceable), by 256 * direction from the parent + legal moves.
 
-    The parent has been expanded: what it reaches in one step at no greater cost than through s needs no second look.
-    That is the step back and the steps next to it, whatever cells cost. Where all cost the same, it is also each side
-    after a straight step whose diagonal back is legal (else the parent could not step there).
+    successors: the moves that can lead to something new; from place 4096 on, for w = 1.
+    replaceable: for w = 1 on a map with costs, the moves that need not be made if dear_steps() says so.
+
+    Let p be the parent of s, and t a successor of s.
+
+    One step: p has been expanded, so that t has been reached at no higher cost if p leads to it in one legal step that
+    costs less than the two by way of s. (If p has left that step out, its own parent has made a better one.) These are
+    the step back and those next to it, whatever cells cost, and each side after a straight step, by a diagonal one from
+    p, if costs allow. On a map without costs they do.
+
+    Two steps, for w = 1 only: a free cell z beside s leads from p to t as well, in legal steps of which the second is
+    straight. After two diagonal steps at a right angle the two straight ones must cost less; after a straight and a
+    diagonal step ahead (diagonal, straight) must cost no more.
+
+    A* stays exact. Let y be a state that a cost-minimal path to the goal visits, or one of those before it on a
+    cost-minimal path from the root, and let all such states with a lower g* get their g*. Let s be the last one before
+    y, expanded with g*(s), and p its parent, expanded with g*(p). If s leaves out the step to y for a path of lower
+    cost, then g*(y) is not minimal, a contradiction; so no straight step is left out here. If it leaves out a diagonal
+    step for a path of equal cost, then z is before y on a cost-minimal path, too, and its step to y is straight. So y
+    gets g*(y).
+
+    What is learned stays consistent, that is, lowest f - g(s) <= c(s, t) + h(t) for an expanded s: if s leaves out t,
+    the path from p to t for which it does costs no more than g(s) + c(s, t) in all, and follows steps that were made up
+    to a state o in Open, or t. (For each of its states that is expanded and leaves out the next the same holds; costs
+    fall then, or a diagonal step makes room for a straight one.) And lowest f <= g(o) + h(o), where h is consistent.
     """
+    successors, replaceable = np.zeros((2, 16, 256), np.uint8), np.zeros((16, 256), np.uint8)
     moves = np.arange(256, dtype=np.uint8)
-    table: NDArray[Any] = np.tile(moves, (ROOT + 1, 1))
+    successors[:] = moves
     for d in range(neighbours):
-        if neighbours == 8 and d < 4 and not weighted:
-            for turn in (2, 6):
-                diagonal_back = _turned(d, turn + 1 if turn == 2 else turn - 1)
-                table[d] = np.where(moves & diagonal_back, table[d] & ~_turned(d, turn), table[d])
-        table[d] &= ~(_turned(d, 4) | _turned(d, 3) | _turned(d, 5))
-    return _view(table.reshape(-1))
+        successors[:, d] &= ~(_turned(d, 4) | _turned(d, 3) | _turned(d, 5))
+        for side, ahead, back in ((6, 7, 5), (2, 1, 3)):
+            if d >= 4:
+                replaceable[d] |= np.where(moves & _turned(d, back), _turned(d, side), 0)
+                continue
+            passable = (moves & _turned(d, back) != 0) & (moves & _turned(d, side) != 0)
+            replaceable[d] |= np.where(passable, _turned(d, side) | _turned(d, ahead), 0)
+            if not weighted:
+                successors[0, d] &= ~np.where(passable, _turned(d, side), 0)
+    if not weighted:
+        successors[1] &= ~replaceable
+    return _view(successors.reshape(-1)), _view(replaceable.reshape(-1))
+
+
+def neighbour_tables(width: int) -> tuple[memoryview, memoryview, memoryview]:
+    """The cells beside a step, and directions after a turn: (left, right, turned).
+
+    By direction: what to add to the end of a step for the cell on its left, and on its right, that its start reaches in
+    one step, too: next to the end of a straight step, next to both ends of a diagonal one. And by 8 * direction +
+    eighths of a turn clockwise: the direction after it.
+    """
+    offset = np.asarray(offsets(width))
+    turned = np.array([[_in_turn(d, eighths) for eighths in range(8)] for d in range(8)], np.uint8)
+    turned = np.concatenate((turned, np.zeros_like(turned[:1])))  # for the root
+    beside = np.arange(ROOT + 1) < 4
+    left, right = (offset[np.where(beside, turned[:, i], turned[:, j])] for i, j in ((6, 5), (2, 3)))
+    return _view(left), _view(right), _view(turned.reshape(-1))
 
 
 def _turned(direction: int, eighths: int) -> np.uint8:
     """The bit of the direction this many eighths of a turn clockwise."""
+    return np.uint8(1 << _in_turn(direction, eighths))
+
+
+def _in_turn(direction: int, eighths: int) -> int:
+    """The direction this many eighths of a turn clockwise."""
     clockwise = [0, 4, 1, 5, 2, 6, 3, 7]
-    return np.uint8(1 << clockwise[(clockwise.index(direction) + eighths) % 8])
+    return clockwise[(clockwise.index(direction) + eighths) % 8]
 
 
 def _view(array: Any) -> memoryview:  # before Python 3.12 the types do not know that arrays are buffers

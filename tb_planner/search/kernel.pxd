@@ -27,6 +27,7 @@ cdef enum:
     STAMP = 48
     SEARCHES = 65535
     REMEMBERED = 32767
+    OPTIMAL = 4096
     SORTED_AT_ONCE = 8
     SEARCH = 0
     TRACE = 1
@@ -51,7 +52,11 @@ cdef class Search:
     cdef bint weighted
     cdef unsigned long long row_factor
     cdef int row_shift
-    cdef unsigned char[::1] successors
+    cdef unsigned char[::1] successors  # see successor_tables()
+    cdef unsigned char[::1] replaceable
+    cdef int[::1] left  # by direction, see neighbour_tables()
+    cdef int[::1] right
+    cdef unsigned char[::1] turned
     cdef unsigned char[::1] moves
     cdef unsigned short[::1] terrain  # 16 times the traversal cost, 0 is blocked
     cdef int[::1] offset  # by direction
@@ -69,7 +74,7 @@ cdef class Search:
     cdef bint path_switch
     cdef bint shortcut
     cdef bint is_plain  # a bucket queue and the user-given h
-    cdef bint is_optimal  # w = 1 and buckets, see set_order()
+    cdef bint is_optimal  # w = 1 and buckets, see set_order() and successor_tables()
     cdef bint check_route
     cdef bint restart_when_refused
     cdef bint must_act
@@ -257,6 +262,13 @@ cdef class Search:
         f='long long', f_old='long long',
     )
     cdef inline void search_buckets(self, long long k, bint graded, bint w_is_1) noexcept nogil
+    @cython.locals(moves='unsigned int', i='int')
+    cdef inline unsigned int useful_moves(self, int s, int direction, bint graded, bint optimal) noexcept nogil
+    @cython.locals(
+        cost='int', left='int', right='int', at_left='int', at_right='int', turned='int', step='int', at_parent='int',
+        limit='int', side_left='bint', side_right='bint', ahead_left='bint', ahead_right='bint', sides='int',
+    )
+    cdef inline int dear_steps(self, int s, int direction) noexcept nogil
     cdef int on_path(self, int i) noexcept nogil
     @cython.locals(low='int', high='int', middle='int')
     cdef int first_not_above(self, long long g) noexcept nogil

@@ -13,7 +13,8 @@ A state is an int, s = y * width + x. What a search knows of it is one 64-bit wo
 so a state belongs to the running search if its number is that search's, and a new search starts without touching any.
 The larger word has the better path: a state that the running search does not know has an older number, which counts as
 smaller even when numbers have come round. So one comparison decides whether a successor is of interest.
-Legal steps come from `moves`, one bit a direction, which also keeps the search inside the grid.
+Legal steps come from `moves`, one bit a direction, which also keeps the search inside the grid. Some cannot lead to
+anything new and are left out, see successor_tables().
 
 Open orders by f. For ties 'lifo' it is a bucket queue: a ring of buckets, each for 2**shift neighbouring values of f,
 as a doubly linked list, newest state first. Bitmaps lead to the lowest bucket. States beyond the ring are in one list;
@@ -29,7 +30,16 @@ try:
 except ImportError:
     from tb_planner.search.grid_math import no_cython as cython
 
-from tb_planner.search.grid_math import FAR, MAX_G, offsets, reciprocal, step_lengths, successor_table, zeros
+from tb_planner.search.grid_math import (
+    FAR,
+    MAX_G,
+    neighbour_tables,
+    offsets,
+    reciprocal,
+    step_lengths,
+    successor_tables,
+    zeros,
+)
 
 COMPILED = cython.compiled
 
@@ -57,6 +67,7 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
     G, STAMP = 4, 48  # MAX_G - g and the search number start at these bits
     SEARCHES = 65535  # search numbers are 1 to this, round and round
     REMEMBERED = 32767  # a state of an older search than that is swept away
+    OPTIMAL = 4096  # where successors for w = 1 begin, see successor_tables()
     SORTED_AT_ONCE = 8  # states from beyond the ring, in the time of an expansion
     PATH_FULL = 4  # the path outgrew its buffer: call grow_path() and run on
     GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
@@ -97,7 +108,8 @@ class Search:
         self.marks, self.upper_marks = zeros(self.buckets >> 6, np.uint64), zeros(self.buckets >> 12, np.uint64)
         self.low_bucket = self.top_bucket = 0
         self.far = self.unsorted = NONE
-        self.successors = successor_table(neighbours, weighted)
+        self.successors, self.replaceable = successor_tables(neighbours, weighted)
+        self.left, self.right, self.turned = neighbour_tables(width)
         self.row_factor, self.row_shift = reciprocal(width, n)
         self.h_learned, self.pathcost = zeros(0, np.int64), zeros(0, np.int64)
         self.f_of, self.order = zeros(0, np.int64), zeros(0, np.uint32)
@@ -599,9 +611,7 @@ class Search:
         word = self.word[s] & ~(CLOSED | DIRECTION)
         y = self.row(s)
         dx, dy = s - y * self.width - self.goal_x, y - self.goal_y
-        moves = self.moves[s]
-        if not self.stale:
-            moves = self.successors[(self.word[s] & DIRECTION) << 8 | moves]
+        moves = self.useful_moves(s, self.word[s] & DIRECTION, self.weighted, self.is_optimal)
         self.close(s)
         if self.careful and self.f(s) >= self.goal_f:
             return
@@ -682,9 +692,8 @@ class Search:
                 continue
             y = self.row(s)
             dx, dy = s - y * width - goal_x, y - goal_y
-            moves, cost = self.moves[s], terrain[s]
-            if not self.stale:
-                moves = self.successors[direction << 8 | moves]
+            moves = self.useful_moves(s, direction, graded, w_is_1)
+            cost = terrain[s]
             while moves != 0:
                 d = lowest(moves)
                 moves &= moves - 1
@@ -715,6 +724,40 @@ class Search:
                     self.bucket_remove(t, f_old)
                 word[t] = new
                 self.bucket_insert(t, f)
+
+    def useful_moves(self, s, direction, graded, optimal):
+        """The legal steps from s that can lead to something new, one bit each, if s was entered in this direction: see
+        successor_tables(). Once the map has changed they all can."""
+        moves = self.moves[s]
+        if self.stale:
+            return moves
+        i = direction << 8 | moves
+        moves = self.successors[(OPTIMAL if optimal else 0) | i]
+        if graded and optimal and self.replaceable[i] != 0:
+            moves &= ~(self.replaceable[i] & self.dear_steps(s, direction))
+        return moves
+
+    def dear_steps(self, s, direction):
+        """Of the replaceable steps from s, see successor_tables(), those that costs make needless, one bit each; s was
+        entered in this direction."""
+        if s <= self.width or s + self.width + 1 >= self.states:
+            return 0  # cells beside s may be outside the grid
+        cost, left, right = self.terrain[s], s + self.left[direction], s + self.right[direction]
+        at_left, at_right, turned = self.terrain[left], self.terrain[right], 8 * direction
+        if direction >= 4:  # two diagonal steps cost more than two straight ones
+            side_left, side_right = STRAIGHT * at_left <= DIAGONAL * cost, STRAIGHT * at_right <= DIAGONAL * cost
+            return side_left << self.turned[turned + 6] | side_right << self.turned[turned + 2]
+        step = self.offset[direction]
+        at_parent = (DIAGONAL - STRAIGHT) * self.terrain[s - step]
+        # two straight steps cost more than a diagonal one
+        limit = 2 * STRAIGHT * cost - at_parent
+        side_left, side_right = (DIAGONAL - STRAIGHT) * at_left < limit, (DIAGONAL - STRAIGHT) * at_right < limit
+        # a straight and a diagonal step cost no less than a diagonal and a straight one
+        limit = (STRAIGHT + DIAGONAL) * cost - at_parent
+        ahead_left = (STRAIGHT + DIAGONAL) * at_left <= limit + (DIAGONAL - STRAIGHT) * self.terrain[left + step]
+        ahead_right = (STRAIGHT + DIAGONAL) * at_right <= limit + (DIAGONAL - STRAIGHT) * self.terrain[right + step]
+        sides = side_left << self.turned[turned + 6] | side_right << self.turned[turned + 2]
+        return sides | ahead_left << self.turned[turned + 7] | ahead_right << self.turned[turned + 1]
 
     def count_new(self, t, direction):
         """t is new in Open. While it waits there, the memory of the state beyond it comes, which its expansion needs: a

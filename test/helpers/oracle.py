@@ -284,6 +284,8 @@ class Oracle:
         if self.f(s) >= self.f(self.goal):
             return
         for t in self.terrain.succ(s):
+            if self.leaves_out(s, t):
+                continue
             self.initialize_state(t)
             g = self.g[s] + self.edge_cost(s, t)
             f = self.rules.w_g * g + self.rules.w_h * self.h[t]
@@ -295,6 +297,37 @@ class Oracle:
                 self.parent[t] = s
                 self.is_closed.discard(t)
                 self.insert(t)
+
+    def leaves_out(self, s: Cell, t: Cell) -> bool:
+        """Whether a search for w = 1 leaves out the step from s to t, because the parent of s leads there another way:
+        in one step that costs less, or in two around s, of which the second is straight, that cost no more."""
+        if not self.is_optimal or self.rules.ties != 'lifo' or self.changed_since_start or s not in self.parent:
+            return False
+        p = self.parent[s]
+        (px, py), (sx, sy), (tx, ty) = p, s, t
+        if max(abs(tx - px), abs(ty - py)) <= 1 and (t == p or is_straight(p, t)):
+            return True
+        if self.terrain.neighbours == 4 or (self.terrain.weighted and not self.is_inside(s)):
+            return False
+        cost = self.terrain.cost
+        if max(abs(tx - px), abs(ty - py)) <= 1:
+            beside = (px, ty) if (px, ty) != s else (tx, py)
+            return beside in cost and self.path_cost([p, t]) < self.path_cost([p, s, t])
+        if is_straight(s, t):
+            return False
+        if is_straight(p, s):  # t is ahead
+            dx, dy = sx - px, sy - py
+            z, beside = (tx - dx, ty - dy), (tx - 2 * dx, ty - 2 * dy)
+            return z in cost and beside in cost and self.path_cost([p, z, t]) <= self.path_cost([p, s, t])
+        if tx != px and ty != py:  # straight on
+            return False
+        z = (px, sy) if tx == px else (sx, py)
+        return z in cost and self.metric[0] * cost[z] <= self.metric[1] * cost[s]
+
+    def is_inside(self, s: Cell) -> bool:
+        """Whether the cells around s have numbers, row by row, that the map has."""
+        number, last = s[1] * self.terrain.width + s[0], self.terrain.width * self.terrain.height - 1
+        return self.terrain.width < number < last - self.terrain.width
 
     def branch(self, s: Cell) -> list[Cell]:
         """The branch of the search tree from s_root to s."""
