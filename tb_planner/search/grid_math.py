@@ -89,7 +89,7 @@ def successor_tables(neighbours: int, weighted: bool) -> tuple[memoryview, memor
     """What can lead to something new: (successors, replaceable), by 256 * direction from the parent + legal moves.
 
     successors: the moves that can lead to something new; from place 4096 on, for w = 1.
-    replaceable: for w = 1 on a map with costs, the moves that need not be made if dear_steps() is true.
+    replaceable: for w = 1 on a map with costs, the moves that need not be made if they are among dear_steps().
 
     Let p be the parent of s, and t a successor of s.
 
