@@ -106,7 +106,7 @@ class ActionThread:
         self.times = TickStats(PROBE_S)
         """Durations are those of acknowledgements; jitter is how long a goal may have to wait for its turn."""
         self._log = log
-        self._executor = new_executor(node.context)
+        self._executor = new_executor(node.context, log)
         self._executor.add_node(self.node)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.node.create_timer(PROBE_S, lambda: self.times.begin(perf_counter()), clock=steady)

@@ -1,7 +1,11 @@
 """What rclpy itself cannot handle: it raises in its own callbacks, and no node ends by it."""
 
+import subprocess
+import sys
+
 import pytest
 from builtin_interfaces.msg import Time
+from helpers.processes import LIMIT_S
 from helpers.surroundings import PlannerPeer
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -118,3 +122,52 @@ def test_a_clock_before_the_epoch_ends_no_node(nodes, peer, kind):
     names = peer.call(f'{kind}/get_parameters', GetParameters, GetParameters.Request(names=['use_sim_time']))
     assert names.values[0].bool_value
     assert process.exit_code is None
+
+
+TASKS_THAT_RAISE = """
+import rclpy
+from rclpy.task import Future
+from tb_planner.ros.main import new_executor
+from tb_planner.ros.throttled_log import ThrottledLog
+
+async def raise_later():
+    raise LookupError('in a coroutine')
+
+rclpy.init()
+node = rclpy.create_node('raises')
+log = ThrottledLog(node.get_logger())
+executor = new_executor(node.context, log)
+executor.add_node(node)
+future = Future(executor=executor)
+future.add_done_callback(lambda done: done.no_such_thing)
+future.set_result(1)
+executor.create_task(lambda: 1 / 0)
+executor.create_task(raise_later)
+for _ in range(50):
+    if log.errors < 3:
+        executor.spin_once(timeout_sec=0.1)
+print(log.errors, 'errors')
+"""
+
+
+def test_tasks_that_raise_are_logged_and_do_not_end_the_process(ros_environment):
+    """The executor of rclpy 7.1 ends by SIGSEGV. In a process of its own: it would end the tests, too."""
+    done = subprocess.run([sys.executable, '-c', TASKS_THAT_RAISE], capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ['3', 'errors']
+    assert 'no_such_thing' in done.stderr  # the others are throttled
+
+
+def test_a_planner_with_values_of_no_known_type_does_not_end_the_view(nodes, peer, tmp_path):
+    """What comes in a response is dealt with in a task."""
+
+    def respond(request, response):
+        response.values = [ParameterValue(type=NO_TYPE), ParameterValue(type=NO_TYPE)]
+        return response
+
+    peer.node.create_service(GetParameters, 'tb_planner/get_parameters', respond)
+    view = start(nodes, 'view', tmp_path)
+    peer.wait_until(lambda: f'{NO_TYPE}' in view.log_text, 'the view logs the error')
+    names = GetParameters.Request(names=['port'])
+    assert len(peer.call('view/get_parameters', GetParameters, names).values) == 1
+    assert view.exit_code is None
