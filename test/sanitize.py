@@ -52,6 +52,8 @@ TESTS = (
     'theorems',
     'worked_example',
 )
+LIMIT_S = 1800
+"""Of a test; on a busy computer one took more than the 400 s after which tests that hang in C are ended elsewhere."""
 ARE_CHECKED = """
 import sys
 from importlib import import_module
@@ -120,7 +122,8 @@ def main() -> None:
         'UBSAN_OPTIONS': f'print_stacktrace=1:log_path={REPORT}',
     }
     run([sys.executable, '-c', ARE_CHECKED, *modules], environment)
-    pytest = ['-m', 'pytest', '-q', '-n', options.workers, '-p', 'no:cacheprovider', '--timeout', '900']
+    pytest = ['-m', 'pytest', '-q', '-n', options.workers, '-p', 'no:cacheprovider', '--timeout', str(LIMIT_S)]
+    pytest += ['-o', f'faulthandler_timeout={LIMIT_S + 60}']
     # a bounds check in a function that cannot raise reports an unraisable exception
     strict = ['-W', 'error::pytest.PytestUnraisableExceptionWarning']
     run([sys.executable, *pytest, *strict, *(f'test/test_{name}.py' for name in TESTS)], environment)
