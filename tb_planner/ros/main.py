@@ -5,6 +5,7 @@ This module can be imported without ROS: where ROS is missing, a node's program 
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import signal
@@ -13,6 +14,7 @@ import textwrap
 import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,7 +136,7 @@ def new_executor(context: Context, log: ThrottledLog) -> Executor:
     a core instead of 3.2 %.
 
     log: for errors of tasks. The newer executor ends the process by SIGSEGV if a task raises (Jazzy, rclpy 7.1.6):
-    tasks are what create_task() was given, all callbacks of futures, and the ends of actions' goals.
+    tasks are what create_task() was given, all callbacks of futures, and whatever a waitable executes.
     """
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -143,12 +145,31 @@ def new_executor(context: Context, log: ThrottledLog) -> Executor:
         return SingleThreadedExecutor(context=context)
 
     class GuardedExecutor(rclpy_implementation.EventsExecutor):
+        def add_node(self, node: Node) -> Any:
+            self.nodes = [node]  # each of our executors has one
+            _guard_waitables(node, log)
+            return super().add_node(node)
+
+        def wake(self) -> None:
+            """Called by a node that has another entity."""
+            for node in self.nodes:
+                _guard_waitables(node, log)
+            super().wake()
+
         def create_task(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             return super().create_task(_guarded(callback, log), *args, **kwargs)
 
     executor = GuardedExecutor(context)
+    executor.nodes = []
     context.on_shutdown(executor.wake)  # as rclpy.experimental does
     return executor
+
+
+def _guard_waitables(node: Node, log: ThrottledLog) -> None:
+    for waitable in list(node.waitables):
+        if 'execute' not in vars(waitable):
+            execute = functools.partial(type(waitable).execute, weakref.proxy(waitable))
+            vars(waitable)['execute'] = _guarded(execute, log)
 
 
 def _guarded(task: Callable[..., Any], log: ThrottledLog) -> Callable[..., Any]:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -49,7 +49,7 @@ from tb_planner.navigation.loop import LoopSettings, TickContext
 from tb_planner.navigation.path_planner import MAX_GOALS, PathPlanner, PathResult, PathStatus
 from tb_planner.navigation.route import Route
 from tb_planner.ros.diagnostics import TickStats
-from tb_planner.ros.main import new_executor, spin_once
+from tb_planner.ros.main import spin_once
 from tb_planner.ros.pose_source import RobotPose, TransformNotReady, pose_from_message
 from tb_planner.ros.publishers import LATCHED
 from tb_planner.ros.throttled_log import ThrottledLog
@@ -106,7 +106,8 @@ class ActionThread:
         self.times = TickStats(PROBE_S)
         """Durations are those of acknowledgements; jitter is how long a goal may have to wait for its turn."""
         self._log = log
-        self._executor = new_executor(node.context, log)
+        # not the newer one: it makes thousands of tasks when goals expire, and ends the process when one of them raises
+        self._executor = SingleThreadedExecutor(context=node.context)
         self._executor.add_node(self.node)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.node.create_timer(PROBE_S, lambda: self.times.begin(perf_counter()), clock=steady)

@@ -126,7 +126,9 @@ def test_a_clock_before_the_epoch_ends_no_node(nodes, peer, kind):
 
 TASKS_THAT_RAISE = """
 import rclpy
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.task import Future
+from std_msgs.msg import String
 from tb_planner.ros.main import new_executor
 from tb_planner.ros.throttled_log import ThrottledLog
 
@@ -143,8 +145,11 @@ future.add_done_callback(lambda done: done.no_such_thing)
 future.set_result(1)
 executor.create_task(lambda: 1 / 0)
 executor.create_task(raise_later)
-for _ in range(50):
-    if log.errors < 3:
+callbacks = PublisherEventCallbacks(matched=lambda info: info.no_such_thing)  # of a waitable
+publisher = node.create_publisher(String, 'chatter', 1, event_callbacks=callbacks)
+other = node.create_subscription(String, 'chatter', print, 1)
+for _ in range(100):
+    if log.errors < 4:
         executor.spin_once(timeout_sec=0.1)
 print(log.errors, 'errors')
 """
@@ -154,7 +159,7 @@ def test_tasks_that_raise_are_logged_and_do_not_end_the_process(ros_environment)
     """The executor of rclpy 7.1 ends by SIGSEGV. In a process of its own: it would end the tests, too."""
     done = subprocess.run([sys.executable, '-c', TASKS_THAT_RAISE], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ['3', 'errors']
+    assert done.stdout.split() == ['4', 'errors']
     assert 'no_such_thing' in done.stderr  # the others are throttled
 
 
