@@ -66,6 +66,7 @@ class Bond:
 
     def __init__(self, node: LifecycleNode, status_type: Any, period_s: float) -> None:
         self.state = BondState.WAITING
+        self._is_closed = False
         self._node = node
         self._status_type = status_type
         self._period_s = period_s
@@ -80,12 +81,15 @@ class Bond:
     def close(self) -> None:
         """Publishes that this side has ended, unless it has, and destroys everything."""
         self._break()
+        self._is_closed = True
         self._node.destroy_timer(self._timer)
         self._node.destroy_subscription(self._subscription)
         self._publisher.wait_for_all_acked(Duration(seconds=PARTING_S))
         self._node.destroy_publisher(self._publisher)
 
     def _beat(self) -> None:
+        if self._is_closed:  # a heartbeat that was due by then may still come
+            return
         if self.state == BondState.WAITING and self._clock.now() - self._began > Duration(seconds=CONNECT_TIMEOUT_S):
             self._node.get_logger().info(f'no lifecycle manager has formed a bond within {CONNECT_TIMEOUT_S:g} s')
             self.state = BondState.BROKEN

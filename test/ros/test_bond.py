@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from helpers.lifecycle_manager import ALIVE, DEAD, HEARTBEAT_PERIOD_S, Manager, Status
 from helpers.surroundings import PlannerPeer, map_message
+from rclpy.lifecycle import LifecycleNode
 
+from tb_planner.ros.bond import Bond
 from tb_planner.ros.processes import ros_arguments
 
 SIDE = 1000
@@ -45,6 +47,14 @@ def topics(peer):
 def wait_for_heartbeats(peer, bond, count):
     goal = len(bond.received) + count
     peer.wait_until(lambda: len(bond.received) >= goal, f'{count} heartbeats')
+
+
+def test_a_heartbeat_that_was_due_when_the_bond_ended_is_no_error(context):
+    node = LifecycleNode('tb_planner', context=context)
+    bond = Bond(node, Status, 1.0)
+    bond.close()
+    bond._beat()
+    node.destroy_node()
 
 
 def test_a_bond_is_formed_broken_on_deactivation_and_formed_anew_with_another_instance_id(managed, peer):
