@@ -65,7 +65,7 @@ ARRIVED, NOT_ARRIVED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 ROOM_M = 0.4
 """Clearance of a random start or goal."""
 TRIES = 20
-"""Random starts, until one has a path to the goal."""
+"""Random starts, of which the farthest is taken that has a path to the goal."""
 CHANGE_RATE, CHANGE_SIZE_M = 0.2, 0.5
 """A few random obstacles, in addition to those of the map's script."""
 REAL_TIME_FACTOR = 3.0
@@ -211,14 +211,12 @@ def journey(options: argparse.Namespace) -> Journey:
 
 def random_start_for(map_: Map, grid: Grid, goal: Place | None, seed: int) -> Place:
     """A random start that a path connects with the goal, and far from it, if possible."""
-    if goal is not None:
-        with suppress(NoPlace):  # a small room around the goal has none, for instance
-            return _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*goal), ROOM_M, seed))
-    for tried in range(seed, seed + TRIES):
-        start = _place(random_start(map_.occupancy, map_.geometry, ROOM_M, tried))
-        if goal is None or has_path(map_, grid, start, goal):
-            break
-    return start
+    if goal is None:
+        return _place(random_start(map_.occupancy, map_.geometry, ROOM_M, seed))
+    with suppress(NoPlace):  # there is none in a small room, or for a goal beside a wall
+        return _place(random_goal(map_.occupancy, map_.geometry, Pose2D(*goal), ROOM_M, seed))
+    tried = [_place(random_start(map_.occupancy, map_.geometry, ROOM_M, seed + i)) for i in range(TRIES)]
+    return max(tried, key=lambda start: (has_path(map_, grid, start, goal), math.dist(start, goal)))
 
 
 def check_start(map_: Map, grid: Grid, start: Place) -> None:

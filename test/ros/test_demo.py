@@ -289,6 +289,12 @@ def test_without_a_start_the_robot_starts_where_a_path_leads_to_the_goal(flat, j
     assert len({journey.start for journey in journeys}) > 5
 
 
+def test_without_a_start_the_robot_starts_far_from_a_goal_beside_a_wall(flat, journeys):
+    for seed in range(10):
+        assert demo_main(['--map', 'flat.yaml', '--goal', '3.7', '2', '--seed', f'{seed}']) == 0
+    assert min(math.dist(journey.start, journey.goal) for journey in journeys) > 2.0
+
+
 def test_a_bad_argument_is_refused_in_one_line(capsys):
     with pytest.raises(SystemExit, match='2'):
         demo_main(['--goal', '5'])
