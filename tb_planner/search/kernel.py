@@ -752,10 +752,10 @@ class Search:
         # two straight steps cost more than a diagonal one
         limit = 2 * STRAIGHT * cost - at_parent
         side_left, side_right = (DIAGONAL - STRAIGHT) * at_left < limit, (DIAGONAL - STRAIGHT) * at_right < limit
-        # a straight and a diagonal step cost no less than a diagonal and a straight one
+        # a straight and a diagonal step cost more than a diagonal and a straight one
         limit = (STRAIGHT + DIAGONAL) * cost - at_parent
-        ahead_left = (STRAIGHT + DIAGONAL) * at_left <= limit + (DIAGONAL - STRAIGHT) * self.terrain[left + step]
-        ahead_right = (STRAIGHT + DIAGONAL) * at_right <= limit + (DIAGONAL - STRAIGHT) * self.terrain[right + step]
+        ahead_left = (STRAIGHT + DIAGONAL) * at_left < limit + (DIAGONAL - STRAIGHT) * self.terrain[left + step]
+        ahead_right = (STRAIGHT + DIAGONAL) * at_right < limit + (DIAGONAL - STRAIGHT) * self.terrain[right + step]
         sides = side_left << self.turned[turned + 6] | side_right << self.turned[turned + 2]
         return sides | ahead_left << self.turned[turned + 7] | ahead_right << self.turned[turned + 1]
 

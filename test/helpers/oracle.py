@@ -300,7 +300,7 @@ class Oracle:
 
     def leaves_out(self, s: Cell, t: Cell) -> bool:
         """Whether a search for w = 1 leaves out the step from s to t, because the parent of s leads there another way:
-        in one step that costs less, or in two around s, of which the second is straight, that cost no more."""
+        in one step or in two around s that cost less."""
         if not self.is_optimal or self.rules.ties != 'lifo' or self.changed_since_start or s not in self.parent:
             return False
         p = self.parent[s]
@@ -318,7 +318,7 @@ class Oracle:
         if is_straight(p, s):  # t is ahead
             dx, dy = sx - px, sy - py
             z, beside = (tx - dx, ty - dy), (tx - 2 * dx, ty - 2 * dy)
-            return z in cost and beside in cost and self.path_cost([p, z, t]) <= self.path_cost([p, s, t])
+            return z in cost and beside in cost and self.path_cost([p, z, t]) < self.path_cost([p, s, t])
         if tx != px and ty != py:  # straight on
             return False
         z = (px, sy) if tx == px else (sx, py)
