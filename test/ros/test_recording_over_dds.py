@@ -107,7 +107,7 @@ def test_a_demo_whose_record_cannot_be_kept_is_driven_and_shown_all_the_same(nod
     assert demo.exit_code == 0
     assert re.search(r'this run is not recorded to .+/run\.tbrun: No such file', demo.log_text)
     assert re.search(r'^  replay +\S+/run\.html$', demo.log_text, re.MULTILINE)
-    assert '>office, static world</title>' in (tmp_path / 'run.html').read_text(encoding='utf-8')
+    assert '>office, static world, 3 times real time</title>' in (tmp_path / 'run.html').read_text(encoding='utf-8')
 
 
 def logged(folder, text):
