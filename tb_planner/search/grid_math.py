@@ -88,7 +88,7 @@ def step_lengths(neighbours: int, weighted: bool) -> tuple[int, int]:
 def successor_tables(neighbours: int, weighted: bool) -> tuple[memoryview, memoryview]:
     """What can lead to something new: (successors, replaceable), by 256 * direction from the parent + legal moves.
 
-    successors: the moves that can lead to something new; from place 4096 on, for w = 1.
+    successors: the moves that can lead to something new.
     replaceable: for w = 1 on a map with costs, the moves that need not be made if dear_steps() returns them.
 
     Let p be the parent of s, and t a successor of s.
@@ -98,9 +98,10 @@ def successor_tables(neighbours: int, weighted: bool) -> tuple[memoryview, memor
     the step back and those next to it, whatever cells cost, and each side after a straight step, by a diagonal one from
     p, if costs allow. On a map without costs they do.
 
-    Two steps, for w = 1 only: a free cell z beside s leads from p to t, too, in two legal steps that cost less. They
-    are two straight ones instead of two diagonal ones at a right angle, or a diagonal and a straight one instead of a
-    straight one and a diagonal one ahead.
+    Two steps, for w = 1 on a map with costs: a free cell z beside s leads from p to t, too, in two legal steps that
+    cost less. They are two straight ones instead of two diagonal ones at a right angle, or a diagonal and a straight
+    one instead of a straight one and a diagonal one ahead. Such a t comes into Open only when z is expanded; records,
+    for which Open is what lies beside expanded states, show it there before.
 
     A* stays exact: each step of a cost-minimal path is made. Let s be before t on such a path, expanded with g*(s), and
     p its parent, expanded with g*(p). If s left out the step to t, a path of lower cost would lead to t by way of p.
@@ -112,22 +113,19 @@ def successor_tables(neighbours: int, weighted: bool) -> tuple[memoryview, memor
     to a state o in Open, or t. (For each of its states that is expanded and leaves out the next the same holds, at
     lower costs.) And lowest f <= g(o) + h(o), where h is consistent.
     """
-    successors, replaceable = np.zeros((2, 16, 256), np.uint8), np.zeros((16, 256), np.uint8)
+    successors, replaceable = np.zeros((2, 16, 256), np.uint8)
     moves = np.arange(256, dtype=np.uint8)
     successors[:] = moves
     for d in range(neighbours):
-        successors[:, d] &= ~(_turned(d, 4) | _turned(d, 3) | _turned(d, 5))
+        successors[d] &= ~(_turned(d, 4) | _turned(d, 3) | _turned(d, 5))
         for side, ahead, back in ((6, 7, 5), (2, 1, 3)):
             if d >= 4:
-                right_angle = np.where(moves & _turned(d, back), _turned(d, side), 0)
-                replaceable[d] |= right_angle
-                if not weighted:
-                    successors[1, d] &= ~right_angle
+                replaceable[d] |= np.where(moves & _turned(d, back), _turned(d, side), 0)
                 continue
             passable = (moves & _turned(d, back) != 0) & (moves & _turned(d, side) != 0)
             replaceable[d] |= np.where(passable, _turned(d, side) | _turned(d, ahead), 0)
             if not weighted:
-                successors[:, d] &= ~np.where(passable, _turned(d, side), 0)
+                successors[d] &= ~np.where(passable, _turned(d, side), 0)
     return _view(successors.reshape(-1)), _view(replaceable.reshape(-1))
 
 

@@ -27,7 +27,6 @@ cdef enum:
     STAMP = 48
     SEARCHES = 65535
     REMEMBERED = 32767
-    OPTIMAL = 4096
     SORTED_AT_ONCE = 8
     SEARCH = 0
     TRACE = 1

@@ -67,7 +67,6 @@ if not cython.compiled:  # kernel.pxd has these for the compiler
     G, STAMP = 4, 48  # MAX_G - g and the search number start at these bits
     SEARCHES = 65535  # search numbers are 1 to this, round and round
     REMEMBERED = 32767  # a state of an older search than that is swept away
-    OPTIMAL = 4096  # where successors for w = 1 begin, see successor_tables()
     SORTED_AT_ONCE = 8  # states from beyond the ring, in the time of an expansion
     PATH_FULL = 4  # the path outgrew its buffer: call grow_path() and run on
     GOAL_FOUND = 5  # as pause_when_found asks: run on to trace and move
@@ -732,7 +731,7 @@ class Search:
         if self.stale:
             return moves
         i = direction << 8 | moves
-        moves = self.successors[(OPTIMAL if optimal else 0) | i]
+        moves = self.successors[i]
         if graded and optimal and self.replaceable[i] != 0:
             moves &= ~(self.replaceable[i] & self.dear_steps(s, direction))
         return moves

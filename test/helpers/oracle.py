@@ -299,15 +299,16 @@ class Oracle:
                 self.insert(t)
 
     def leaves_out(self, s: Cell, t: Cell) -> bool:
-        """Whether a search for w = 1 leaves out the step from s to t, because the parent of s leads there another way:
-        in one step or in two around s that cost less."""
-        if not self.is_optimal or self.rules.ties != 'lifo' or self.changed_since_start or s not in self.parent:
+        """Whether a search for w = 1 with costs leaves out the step from s to t: the parent of s leads there another
+        way, in one step or in two around s that cost less."""
+        plain = self.is_optimal and self.rules.ties == 'lifo' and self.terrain.weighted
+        if not plain or self.changed_since_start or s not in self.parent:
             return False
         p = self.parent[s]
         (px, py), (sx, sy), (tx, ty) = p, s, t
         if max(abs(tx - px), abs(ty - py)) <= 1 and (t == p or is_straight(p, t)):
             return True
-        if self.terrain.neighbours == 4 or (self.terrain.weighted and not self.is_inside(s)):
+        if self.terrain.neighbours == 4 or not self.is_inside(s):
             return False
         cost = self.terrain.cost
         if max(abs(tx - px), abs(ty - py)) <= 1:
